@@ -1,0 +1,1 @@
+"""Wait conditions: one module each."""

@@ -1,0 +1,1 @@
+"""The pure heart: no clock, no files, no processes, no SQL."""

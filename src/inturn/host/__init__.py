@@ -1,0 +1,1 @@
+"""The operating system; knows nothing of jobs."""

@@ -1,0 +1,1 @@
+"""The only SQL: one SQLite file coordinates every process."""

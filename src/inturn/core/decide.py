@@ -1,0 +1,245 @@
+"""What the owner of a job should do now. Pure: everything that was seen is handed in.
+
+The owner carries out one step, looks again and asks again, until the step is `done`.
+"""
+
+from __future__ import annotations
+
+from inturn.core import transitions
+from inturn.core.job import NOT_IN_LINE, Job, Run
+from inturn.core.moment import SECOND, Deadline
+from inturn.core.retry import after_run, judge_end
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NamedTuple
+
+    from inturn.core.job import Condition, Edge
+    from inturn.core.moment import Now
+    from inturn.core.spec import Spec
+else:
+    from inturn.core.records import NamedTuple
+
+# A target that survives KILL is in the kernel's hands; it is asked again at this interval, in case it forked.
+KILL_INTERVAL = SECOND
+
+
+class Step(NamedTuple):
+    """One thing to do.
+
+    `commit` an event; `receipts`: write what the parents of `edges` came to; `look` at `conditions`;
+    `request` admission; `terminate` or `kill` the run; `sleep` at most `wait` microseconds (None: until
+    something happens); `done`: the job needs no owner any more.
+    """
+
+    kind: str
+    event: transitions.Event | None = None
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    wait: int | None = None
+
+
+class Ended(NamedTuple):
+    """The end of a target as its engine saw it. Times are microseconds, `max_rss` bytes."""
+
+    exit_code: int | None
+    signal: int | None
+    user_us: int = 0
+    system_us: int = 0
+    max_rss: int = 0
+
+
+class Sight(NamedTuple):
+    """What the owner sees of a run: its end, whether processes are left of it, and what was done to stop it.
+
+    `term_at` and `kill_at` are the monotonic instants of the last TERM and KILL.
+    """
+
+    ended: Ended | None = None
+    leftovers: bool = False
+    term_at: int | None = None
+    kill_at: int | None = None
+
+
+def before_run(
+    job: Job,
+    spec: Spec,
+    edges: Sequence[Edge],
+    conditions: Sequence[Condition],
+    next_look: Mapping[int, int],
+    now: Now,
+) -> Step:
+    """The next step for a job that is waiting or queued.
+
+    `next_look` says, by position, at which monotonic instant a file or probe is to be looked at again.
+    """
+    deadline = _deadline_event(job, spec, now)
+    if deadline is not None:
+        return Step("commit", deadline)
+    if job.phase == "waiting":
+        return _at_the_gates(job, spec, edges, conditions, next_look, now)
+    if job.in_line == NOT_IN_LINE and not job.due.reached(now):
+        return Step("sleep", wait=_earliest(job.due.remaining(now), _until_deadline(job, spec, now)))
+    return Step("request", wait=_until_deadline(job, spec, now))
+
+
+def _deadline_event(job: Job, spec: Spec, now: Now) -> transitions.Event | None:
+    """The end of a job whose time is over before a run could start."""
+    if spec.job_timeout is not None and job.watch.elapsed(now) >= spec.job_timeout:
+        return transitions.Event("timed_out", "completed", "job_timeout", "timed_out")
+    if not job.attempts and spec.wait_abort_at is not None and now.wall >= spec.wait_abort_at:
+        return transitions.Event("aborted", "completed", "wait_deadline", "aborted")
+    abort_at = spec.policy.abort_at
+    if job.attempts and abort_at is not None and now.wall > abort_at:
+        return transitions.Event("aborted", "completed", "retry_deadline", "aborted")
+    return None
+
+
+def _until_deadline(job: Job, spec: Spec, now: Now) -> int | None:
+    times = []
+    if spec.job_timeout is not None:
+        times.append(spec.job_timeout - job.watch.elapsed(now))
+    if not job.attempts and spec.wait_abort_at is not None:
+        times.append(spec.wait_abort_at - now.wall)
+    if job.attempts and spec.policy.abort_at is not None:
+        times.append(spec.policy.abort_at - now.wall + 1)
+    return _earliest(*times)
+
+
+def _at_the_gates(
+    job: Job,
+    spec: Spec,
+    edges: Sequence[Edge],
+    conditions: Sequence[Condition],
+    next_look: Mapping[int, int],
+    now: Now,
+) -> Step:
+    settled = tuple(edge for edge in edges if not edge.judged and edge.parent_phase == "completed")
+    if settled:
+        return Step("receipts", edges=settled)
+    if any(edge.judged and not edge.satisfied for edge in edges):
+        return Step("commit", transitions.Event("aborted", "completed", "dependency_unsatisfied", "aborted"))
+    open_since = _conditions_met_at(conditions, spec.wait_mode)
+    if open_since is not None and all(edge.judged for edge in edges):
+        return Step(
+            "commit", transitions.Event("gates_opened", "queued", due=_place(job, edges, open_since, now))
+        )
+    ready = []
+    waits = [_until_deadline(job, spec, now)]
+    if open_since is None:
+        for condition in conditions:
+            if condition.satisfied_at is None:
+                wait = _until_look(condition, next_look, now)
+                waits.append(wait)
+                if wait <= 0:
+                    ready.append(condition)
+    if ready:
+        return Step("look", conditions=tuple(ready))
+    return Step("sleep", wait=_earliest(*waits))
+
+
+def _conditions_met_at(conditions: Sequence[Condition], mode: str) -> int | None:
+    """When the conditions were met together (wall µs; 0 if there are none), or None if they are not."""
+    times = [condition.satisfied_at for condition in conditions if condition.satisfied_at is not None]
+    if not conditions:
+        return 0
+    if mode == "any":
+        return min(times, default=None)
+    return max(times) if len(times) == len(conditions) else None
+
+
+def _place(job: Job, edges: Sequence[Edge], open_since: int, now: Now) -> Deadline:
+    """The later of the user's delay and the moment at which the prerequisites were satisfied.
+
+    For dependencies that is the completion of the last one, so that dependents of one job tie and their ids
+    decide. What is due is anchored to the monotonic clock: a wall clock that is set back changes nothing.
+    """
+    if not job.due.reached(now):
+        return job.due
+    wall = max(job.due.wall, open_since, *(edge.observed_completed_at or 0 for edge in edges), 0)
+    return Deadline(wall, now.boot, now.mono)
+
+
+def _until_look(condition: Condition, next_look: Mapping[int, int], now: Now) -> int:
+    if condition.kind in ("until", "delay"):
+        return condition.due.remaining(now)
+    return next_look.get(condition.position, now.mono) - now.mono
+
+
+def during_run(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: float) -> Step:
+    """The next step for a job that is starting, running or stopping. `draw` is uniform in [0, 1)."""
+    if sight.ended is not None:
+        return _after_the_end(job, spec, run, sight, now, draw)
+    if job.phase == "stopping":
+        return _stop(spec, sight, now)
+    waits = []
+    if spec.job_timeout is not None:
+        waits.append((spec.job_timeout - job.watch.elapsed(now), "job_timeout"))
+    if spec.run_timeout is not None:
+        waits.append((spec.run_timeout - run.watch.elapsed(now), "run_timeout"))
+    if not waits:
+        return Step("sleep")
+    wait, reason = min(waits)
+    if wait <= 0:
+        return Step("commit", transitions.Event("stop_requested", "stopping", reason))
+    return Step("sleep", wait=wait)
+
+
+def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: float) -> Step:
+    """Record the result at once; then end what is left of the run; only then let go of the slots."""
+    fresh = None
+    if run.outcome is None:
+        fresh = run = _finished(job, spec, run, sight, now)
+    if sight.leftovers and not spec.leave_children:
+        if fresh is not None:
+            return Step("commit", transitions.Event("leftovers_found", "stopping", run=fresh))
+        return _stop(spec, sight, now)
+    return Step("commit", conclude(job, spec, run, fresh, now, draw))
+
+
+def _finished(job: Job, spec: Spec, run: Run, sight: Sight, now: Now) -> Run:
+    ended = sight.ended
+    assert ended is not None
+    return run._replace(
+        outcome=judge_end(spec.policy, ended.exit_code, ended.signal, job.stop_reason),
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        finished_at=now.wall,
+        user_us=ended.user_us,
+        system_us=ended.system_us,
+        max_rss=ended.max_rss,
+        watch=run.watch.halt(now),
+    )
+
+
+def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: float) -> transitions.Event:
+    """The event that ends the job or sends it back in line after `run`.
+
+    `fresh` is the run if its result is recorded by this very event, else None: it has been counted already.
+    """
+    counted = job if fresh is None else transitions.count(job, fresh)
+    job_timed_out = spec.job_timeout is not None and job.watch.elapsed(now) >= spec.job_timeout
+    verdict = after_run(spec.policy, counted, run, job_timed_out, now, draw)
+    if verdict.outcome is not None:
+        return transitions.Event("ended", "completed", verdict.reason, verdict.outcome, run=fresh)
+    assert run.finished_at is not None
+    due = verdict.due or Deadline(run.finished_at, now.boot, now.mono)
+    return transitions.Event("repeated", "queued", run.outcome, due=due, run=fresh)
+
+
+def _stop(spec: Spec, sight: Sight, now: Now) -> Step:
+    """TERM, the grace period, then KILL until nothing is left."""
+    if sight.term_at is None:
+        return Step("terminate")
+    wait = sight.term_at + spec.stop_grace - now.mono
+    if sight.kill_at is not None:
+        wait = sight.kill_at + KILL_INTERVAL - now.mono
+    if wait <= 0:
+        return Step("kill")
+    return Step("sleep", wait=wait)
+
+
+def _earliest(*waits: int | None) -> int | None:
+    known = [wait for wait in waits if wait is not None]
+    return max(min(known), 0) if known else None

@@ -1,0 +1,168 @@
+"""The only place where a phase can change: one table, and one function that applies an event to a job.
+
+The state diagram in the documentation is generated from TABLE, and the store writes nothing to a job's phase
+that did not come from `apply`.
+"""
+
+from __future__ import annotations
+
+from inturn.core.job import ACTIVE, IN_LINE, NOT_IN_LINE, STOP_REASONS, Job, Run
+from inturn.core.moment import Deadline, Stopwatch, after
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    from inturn.core.moment import Now
+    from inturn.core.spec import Submission
+else:
+    from inturn.core.records import NamedTuple
+
+# event: (phases it may find, phases it may lead to). A submission finds none.
+TABLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "submitted": ((), ("submitting", "waiting", "queued")),
+    "accepted": (("submitting",), ("waiting", "queued")),
+    "submission_failed": (("submitting",), ("completed",)),
+    "gates_opened": (("waiting",), ("queued",)),
+    "aborted": (("waiting", "queued"), ("completed",)),
+    "timed_out": (("waiting", "queued"), ("completed",)),
+    "cancelled": (("submitting", "waiting", "queued"), ("completed",)),
+    "admitted": (("queued",), ("starting",)),
+    "started": (("starting",), ("running",)),
+    "stop_requested": (("starting", "running", "stopping"), ("stopping",)),
+    "leftovers_found": (("starting", "running", "stopping"), ("stopping",)),
+    "ended": (("starting", "running", "stopping"), ("completed",)),
+    "repeated": (("starting", "running", "stopping"), ("queued",)),
+}
+
+
+class Event(NamedTuple):
+    """Something that happened, or was decided, to one job. `kind` is a key of TABLE and `to` a phase.
+
+    Which of the other fields an event carries follows from its kind: `outcome` and `reason` end a job,
+    `reason` says why a stop was asked for, `due` is when the job is next eligible (None: at once, at the
+    present place), `run` is the run as it is after the event, `owner` is who was admitted.
+    """
+
+    kind: str
+    to: str
+    reason: str | None = None
+    outcome: str | None = None
+    due: Deadline | None = None
+    run: Run | None = None
+    owner: int | None = None
+
+
+class Transition(NamedTuple):
+    """A change of one job, ready to be committed: before, after, the event, and the run as it is after it."""
+
+    before: Job
+    after: Job
+    event: Event
+    at: int
+
+
+def submit(submission: Submission, gated: bool, owner: int | None, now: Now) -> Job:
+    """The job that a submission makes, without an id yet.
+
+    A supervised job is `submitting` until its supervisor accepts it; a queued one waits for its gates or
+    stands in line. The whole-job timeout runs from here on.
+    """
+    due = after(now, submission.delay) if submission.delay else Deadline(max(submission.at or 0, now.wall))
+    phase = "submitting" if owner is not None else "waiting" if gated else "queued"
+    return Job(
+        id=0,
+        revision=1,
+        phase=phase,
+        held_phase=None,
+        outcome=None,
+        reason=None,
+        stop_reason=None,
+        queue=submission.queue,
+        pool=submission.pool,
+        slots=submission.slots,
+        priority=submission.priority,
+        due=due,
+        in_line=IN_LINE if phase == "queued" and due.reached(now) else NOT_IN_LINE,
+        bypass_count=0,
+        round=1,
+        attempts=0,
+        successes=0,
+        failures=0,
+        runs=0,
+        crashes=0,
+        owner=owner,
+        epoch=1 if owner is not None else 0,
+        watch=Stopwatch().start(now),
+        name=submission.name,
+        submitted_at=now.wall,
+        started_at=None,
+        completed_at=None,
+    )
+
+
+def apply(job: Job, event: Event, now: Now) -> Transition:
+    """The transition of `job` by `event` at `now`.
+
+    Raises ValueError if the table does not allow it: a caller that lost a race must re-read and decide again,
+    so that this is always a fault of the program.
+    """
+    sources, targets = TABLE[event.kind]
+    if job.phase not in sources or event.to not in targets:
+        raise ValueError(f"job {job.id}: {event.kind} does not lead from {job.phase} to {event.to}")
+    changed = job._replace(revision=job.revision + 1, phase=event.to, in_line=NOT_IN_LINE)
+    if event.to == "completed":
+        changed = changed._replace(
+            outcome=event.outcome,
+            reason=event.reason,
+            stop_reason=None,
+            completed_at=now.wall,
+            watch=job.watch.halt(now),
+            owner=None,
+        )
+    elif event.to == "queued":
+        changed = _into_line(changed, event, now)
+    elif event.kind == "admitted":
+        assert event.run is not None
+        changed = changed._replace(
+            owner=event.owner,
+            epoch=job.epoch + (event.owner != job.owner),
+            attempts=job.attempts + 1,
+            runs=event.run.number,
+            bypass_count=0,
+            started_at=job.started_at or now.wall,
+        )
+    elif event.kind == "stop_requested":
+        assert event.reason in STOP_REASONS
+        changed = changed._replace(stop_reason=event.reason)
+    if event.run is not None:
+        changed = count(changed, event.run)
+    return Transition(job, changed, event, now.wall)
+
+
+def _into_line(job: Job, event: Event, now: Now) -> Job:
+    """A job that goes (back) to the line; a queued one belongs to nobody until it is claimed again."""
+    due = event.due or job.due
+    if job.queue:
+        job = job._replace(owner=None)
+    in_line = IN_LINE if due.reached(now) else NOT_IN_LINE
+    return job._replace(due=due, in_line=in_line, stop_reason=None)
+
+
+def count(job: Job, run: Run) -> Job:
+    """The job with a run that has just got its outcome counted; a lost run consumes no retry."""
+    if run.outcome is None or run.outcome == "lost":
+        return job
+    if run.outcome == "success":
+        return job._replace(successes=job.successes + 1)
+    return job._replace(failures=job.failures + 1)
+
+
+def heavier(reason: str, than: str | None) -> bool:
+    """Whether a stop for `reason` replaces one that is under way."""
+    return than is None or STOP_REASONS.index(reason) > STOP_REASONS.index(than)
+
+
+def holds_slots(job: Job) -> bool:
+    """Whether the job has an admission: exactly while it is active."""
+    return job.phase in ACTIVE or (job.phase == "paused" and job.held_phase in ACTIVE)

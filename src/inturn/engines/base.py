@@ -1,0 +1,107 @@
+"""What a run needs from the place where it executes, whatever that place is: no pid appears here.
+
+Everything about policy (timeouts, grace periods, retries) stays with the owner. All engines pass the same
+tests (`tests/contract/test_engine.py`).
+"""
+
+from __future__ import annotations
+
+from inturn.host.spawn import CannotStart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple, Protocol
+else:
+    from inturn.core.records import NamedTuple
+
+#: Nothing was started. Its reasons, beside those of `host.spawn`: stdin_missing, log_unavailable.
+StartFailed = CannotStart
+
+
+class Launch(NamedTuple):
+    """Everything that defines one run. Bytes reach the program untouched.
+
+    `cwd` is absolute. `nice` is added to the owner's niceness. `stdin` is the path of a file, relative to
+    `cwd`; None is /dev/null. With `keep_stdin` the program reads what its owner would read (the terminal), and
+    `stdin` is not looked at. With `merge` both streams go to the first file. `log` is the path of the logs
+    without their suffixes (`host.logs`), in an existing directory. `token` is a random word that belongs to
+    this run alone.
+    """
+
+    argv: tuple[bytes, ...]
+    cwd: bytes
+    env: dict[bytes, bytes]
+    umask: int
+    nice: int
+    stdin: bytes | None
+    keep_stdin: bool
+    merge: bool
+    log: str
+    token: str
+
+
+class Ended(NamedTuple):
+    """How the program itself ended, and what it and the children it waited for have used.
+
+    Either `exit_code` or `signal` is set; both are None when the status could not be learned. Times are
+    microseconds. `max_rss` is the peak of the largest process in bytes, as the kernel gives it: never below
+    the peak of the owner, whose memory it counts for the instant before the program takes its place.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    user_us: int
+    system_us: int
+    max_rss: int
+
+
+if TYPE_CHECKING:
+
+    class Running(Protocol):
+        """One run that was started. The *leader* is the program itself; its end is the end of the run."""
+
+        @property
+        def native_id(self) -> str:
+            """By which the engine could find this run again: to be stored, and opaque to everyone else."""
+
+        @property
+        def executable(self) -> str:
+            """The file that is executed."""
+
+        def fileno(self) -> int:
+            """A descriptor that becomes readable, and stays so, when the leader has ended."""
+
+        def poll(self) -> Ended | None:
+            """The end of the leader, or None while it runs. Never blocks; says the same ever after."""
+
+        def signal(self, sig: int) -> None:
+            """Signal the process group of the leader. Does nothing once `poll` has reported the end."""
+
+        def leftovers(self) -> bool:
+            """Is anything of this run still alive? True while the leader is.
+
+            Costs next to nothing when the owner has no other children, so it may be asked after every run.
+            """
+
+        def signal_tree(self, sig: int) -> None:
+            """Signal everything of this run, each process once: the group, and whoever left it."""
+
+        def sample(self) -> None:
+            """Note how long the logs are by now, so that the order of the streams can be told. Cheap."""
+
+        def close(self) -> None:
+            """Give up all descriptors; logs that nobody can write to any more are removed if empty.
+
+            To be called when the result is stored: until then the logs prove whether the run is alive.
+            Ends nothing: what is still running goes on. May be repeated.
+            """
+
+    class Engine(Protocol):
+        """A place where runs execute."""
+
+        @property
+        def name(self) -> str:
+            """The word that is stored with the runs of this engine."""
+
+        def start(self, launch: Launch) -> Running:
+            """Start the program. Raises StartFailed, and then nothing was started and no log remains."""

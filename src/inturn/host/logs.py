@@ -1,0 +1,296 @@
+"""The files that a run writes: `<stem>.out` and `<stem>.err`, and `<stem>.idx` that tells what came when.
+
+The program writes to its files directly. Their descriptors carry an exclusive lock that every descendant
+inherits: as long as one of the locks is held, the run is alive, whatever became of its owner.
+
+The index is a row of records of 24 bytes: wall clock in microseconds, length of `.out`, length of `.err`. Its
+only writer is the owner, which looks from time to time how long the files have become. What was written
+between two looks has no order; a file that is missing counts as empty.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+
+from inturn.host import locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NamedTuple
+
+    from inturn.host.locks import Finding
+else:
+    from inturn.core.records import NamedTuple
+
+SUFFIXES = (".out", ".err")
+_INDEX = ".idx"
+_STREAMS = ("stdout", "stderr")
+_RECORD = 24
+_READ_AT_ONCE = 2048 * _RECORD
+
+# Somebody who asks whether a run is alive holds a shared lock for an instant.
+_LOCK_ATTEMPTS = 40
+_LOCK_PAUSE_S = 0.005
+
+FileId = tuple[int, int]  # device and inode
+
+
+class Streams(NamedTuple):
+    """Open logs: descriptors of both streams (the same one when merged) and the identity of each file."""
+
+    out: int
+    err: int
+    ids: tuple[FileId, ...]
+
+    def close(self) -> None:
+        """Give up our copies. From then on only the run itself holds the locks."""
+        os.close(self.out)
+        if self.err != self.out:
+            os.close(self.err)
+
+
+class Segment(NamedTuple):
+    """Bytes `start` to `end` of one file (`stdout` or `stderr`), seen at `wall` (microseconds)."""
+
+    wall: int
+    stream: str
+    start: int
+    end: int
+
+
+def open_streams(stem: str, merge: bool) -> Streams:
+    """Open the logs of a new run for appending, private and locked; with `merge` only `.out`.
+
+    Raises OSError that names the file; then nothing is left open, nor is an empty file left behind.
+    """
+    out, out_id = _open_locked(stem + ".out")
+    if merge:
+        return Streams(out, out, (out_id,))
+    try:
+        err, err_id = _open_locked(stem + ".err")
+    except OSError:
+        os.close(out)
+        remove_empty(stem)
+        raise
+    return Streams(out, err, (out_id, err_id))
+
+
+def alive(stem: str, ids: tuple[FileId, ...] | None) -> Finding:
+    """Does anybody hold the lock of these logs? What `host.locks.probe` finds, over all files of a run.
+
+    `ids` are those of `Streams`; None if nobody knows them, which trusts whatever lies there, and then
+    "missing" means that no log was ever opened. Held wins over all; "free" needs every file to be the right
+    one.
+    """
+    found: list[Finding] = []
+    for number, suffix in enumerate(SUFFIXES if ids is None else SUFFIXES[: len(ids)]):
+        known = _id_of(stem + suffix) if ids is None else ids[number]
+        if known is not None:
+            found.append(locks.probe(stem + suffix, *known))
+    verdicts: tuple[Finding, ...] = ("held", "replaced", "missing")
+    for verdict in verdicts:
+        if verdict in found:
+            return verdict
+    return "free" if found else "missing"
+
+
+def remove_empty(stem: str) -> None:
+    """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
+    kept = False
+    for suffix in SUFFIXES:
+        try:
+            kept = not _remove_if_empty(stem + suffix) or kept
+        except FileNotFoundError:
+            continue
+        except OSError:  # no descriptor left to look at the lock: an empty file more does no harm
+            kept = True
+    if not kept:
+        try:
+            os.unlink(stem + _INDEX)
+        except OSError:
+            pass
+
+
+class Sampler:
+    """The owner's view of growing logs: each look that finds them longer adds one record to the index."""
+
+    def __init__(self, stem: str, ids: tuple[FileId, ...]) -> None:
+        self._stem = stem
+        self._ids = ids
+        self._sizes = (0, 0)
+        self._index = -1
+
+    def sample(self, wall: int) -> None:
+        """Look once (two calls of stat); `wall` is the present time in microseconds.
+
+        A log that was removed or replaced counts as unchanged. Raises nothing: an index that cannot be
+        written costs the order of the output, never the run.
+        """
+        sizes = (self._size(0), self._size(1))
+        if sizes == self._sizes:
+            return
+        try:
+            written = self._append(wall, sizes)
+        except OSError:
+            return
+        if written:
+            self._sizes = sizes
+
+    def close(self, wall: int) -> None:
+        """Look once more and close the index. Without an index none is begun: a reader lacks nothing."""
+        if self._index >= 0:
+            self.sample(wall)
+            os.close(self._index)
+            self._index = -1
+
+    def _size(self, number: int) -> int:
+        if number >= len(self._ids):
+            return 0
+        try:
+            found = os.stat(self._stem + SUFFIXES[number], follow_symlinks=False)
+        except OSError:
+            return self._sizes[number]
+        if (found.st_dev, found.st_ino) != self._ids[number]:
+            return self._sizes[number]
+        return found.st_size
+
+    def _append(self, wall: int, sizes: tuple[int, int]) -> bool:
+        if self._index < 0:
+            self._index = _open(self._stem + _INDEX)
+        length = os.fstat(self._index).st_size
+        if length % _RECORD:  # torn by a full file system or a crash: all later records would be shifted
+            os.ftruncate(self._index, length - length % _RECORD)
+        record = b"".join(number.to_bytes(8, "little") for number in (wall, *sizes))
+        return os.write(self._index, record) == _RECORD
+
+
+class Reader:
+    """Tells in which order the bytes of a run's logs were seen; goes on where it stopped, for a live run."""
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self._offset = 0
+        self._sound = True
+        self._indexed = [0, 0]
+        self._told = [0, 0]
+
+    def fresh(self, tail: bool = True) -> Iterator[Segment]:
+        """The segments that were not told before, in the order seen; within one look stdout comes first.
+
+        What lies beyond the last look comes at the end, dated by the file's last change; without `tail` it is
+        left for the next call, when its place may be known. An index is trusted as far as it makes sense:
+        not behind a torn record or one in which a file has become shorter.
+        """
+        while records := self._read_records():
+            ends = self._sizes_now()
+            for wall, *sizes in records:
+                yield from self._advance(wall, sizes, ends)
+        if tail:
+            yield from self._tail()
+
+    def _read_records(self) -> list[tuple[int, int, int]]:
+        if not self._sound:
+            return []
+        data = _read_from(self._stem + _INDEX, self._offset)
+        records = []
+        for at in range(0, len(data) - _RECORD + 1, _RECORD):
+            wall, out, err = (int.from_bytes(data[at + n : at + n + 8], "little") for n in (0, 8, 16))
+            if out < self._indexed[0] or err < self._indexed[1]:
+                self._sound = False
+                break
+            self._indexed = [out, err]
+            records.append((wall, out, err))
+        self._offset += len(records) * _RECORD
+        return records
+
+    def _advance(self, wall: int, sizes: list[int], ends: list[int]) -> Iterator[Segment]:
+        for number, stream in enumerate(_STREAMS):
+            start, end = self._told[number], min(sizes[number], ends[number])
+            if start < end:
+                self._told[number] = end
+                yield Segment(wall, stream, start, end)
+
+    def _tail(self) -> Iterator[Segment]:
+        for number, suffix in enumerate(SUFFIXES):
+            try:
+                found = os.stat(self._stem + suffix)
+            except OSError:
+                continue
+            start, end = self._told[number], found.st_size
+            if start < end:
+                self._told[number] = end
+                yield Segment(found.st_mtime_ns // 1000, _STREAMS[number], start, end)
+
+    def _sizes_now(self) -> list[int]:
+        return [_size_of(self._stem + suffix) for suffix in SUFFIXES]
+
+
+def segments(stem: str) -> Iterator[Segment]:
+    """All that a run has written so far, in the order seen."""
+    return Reader(stem).fresh()
+
+
+def _open(path: str) -> int:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return fd
+
+
+def _open_locked(path: str) -> tuple[int, FileId]:
+    fd = _open(path)
+    try:
+        _lock(fd)
+        return fd, locks.file_id(fd)
+    except OSError as error:
+        os.close(fd)
+        raise OSError(error.errno, f"it cannot be locked ({error.strerror})", path) from error
+
+
+def _lock(fd: int) -> None:
+    for _ in range(_LOCK_ATTEMPTS - 1):
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE_S)
+    return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _id_of(path: str) -> FileId | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _read_from(path: str, offset: int) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.pread(fd, _READ_AT_ONCE, offset)
+    finally:
+        os.close(fd)
+
+
+def _remove_if_empty(path: str) -> bool:
+    found = os.lstat(path)
+    if found.st_size or locks.probe(path, found.st_dev, found.st_ino) != "free":
+        return False
+    os.unlink(path)
+    return True

@@ -1,0 +1,155 @@
+"""Opening the store, and the one transaction helper.
+
+A connection is opened after a fork, never carried over one. Every process that opens the file uses the SQLite
+inside apsw: two SQLite libraries in one process on one file lose data silently.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic, sleep
+
+import apsw
+
+from inturn.errors import InturnError
+from inturn.store import migrate
+from inturn.store.transaction import BUSY_DEADLINE, Transaction, translate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+FILE_NAME = "inturn.db"
+
+# The first release without the WAL-reset bug (sqlite.org/wal.html#walresetbug).
+OLDEST_SQLITE = 3_051_003
+
+# Pages in the WAL from which on a commit is followed by a passive checkpoint. A growing WAL slows each fsync.
+CHECKPOINT_PAGES = 1000
+
+
+def open_store(directory: str, ring: Callable[[Iterable[str]], None], create: bool = True) -> Store:
+    """Open the store in `directory`, which exists and has been checked, creating its database if asked to.
+
+    `ring` is called after a commit with the tokens of the owners that it concerns.
+    Raises InturnError `store_unusable` or `store_busy`.
+    """
+    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
+        raise InturnError(
+            "store_unusable",
+            f"SQLite {apsw.sqlite_lib_version()} can corrupt a store that several processes write",
+            "install apsw 3.51.3 or newer",
+        )
+    path = os.path.join(directory, FILE_NAME)
+    try:
+        if create:
+            # SQLite would create it readable by others; its -wal and -shm take their mode from it.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        connection = _connect(path)
+        try:
+            migrate.bring_up_to_date(connection, path)
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+    except (apsw.Error, OSError) as error:
+        raise translate(error, path) from error
+    return Store(connection, path, ring)
+
+
+def _connect(path: str) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = apsw.Connection(path, flags=flags)
+    # Before the first statement: even a pragma may find the file locked.
+    connection.set_busy_handler(_BusyHandler())
+    # Checkpoints are explicit: a fault in an automatic one would look like a failed COMMIT.
+    connection.wal_autocheckpoint(0)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    return connection
+
+
+class _BusyHandler:
+    """Sleeps for a random time in a window that grows with the attempts, up to a deadline.
+
+    SQLite's own handler starves: under 32 writers it let one process wait for 4 s.
+    """
+
+    def __init__(self) -> None:
+        self._deadline = 0.0
+
+    def __call__(self, attempts: int) -> bool:
+        if attempts == 0:
+            self._deadline = monotonic() + BUSY_DEADLINE
+        elif monotonic() > self._deadline:
+            return False
+        window = 0.0005 + 0.0025 * min(attempts, 10) / 10
+        sleep(window * (0.2 + 0.8 * os.urandom(1)[0] / 255))
+        return True
+
+
+class Store:
+    """A connection to the store of one process."""
+
+    def __init__(self, connection: apsw.Connection, path: str, ring: Callable[[Iterable[str]], None]) -> None:
+        self.connection = connection
+        self.path = path
+        self.directory = os.path.dirname(path)
+        self._ring = ring
+        self._to_wake: set[str] = set()
+        self._wal_pages = 0
+        self._synchronous = ""
+        connection.set_wal_hook(self._note_wal)
+
+    def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> apsw.Cursor:
+        """Run a statement; inside a transaction if one is open."""
+        return self.connection.execute(sql, bindings)
+
+    def row(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
+        """The first row of a query, or None."""
+        return self.connection.execute(sql, bindings).fetchone()
+
+    def writing(self, durable: bool = True) -> Transaction:
+        """A write transaction; a `durable` one survives a loss of power once it has been committed.
+
+        Raises Stale from the body untouched; errors of SQLite become InturnError, and a failed COMMIT becomes
+        CommitUnknown.
+        """
+        wanted = "FULL" if durable else "NORMAL"
+        if self._synchronous != wanted:
+            self.connection.execute(f"PRAGMA synchronous = {wanted}")
+            self._synchronous = wanted
+        self._to_wake.clear()
+        return Transaction(self.connection, self.path, "BEGIN IMMEDIATE", self._committed)
+
+    def reading(self) -> Transaction:
+        """A read transaction: all its statements see one state of the store."""
+        return Transaction(self.connection, self.path, "BEGIN")
+
+    def wake(self, tokens: Iterable[str]) -> None:
+        """Note owners to be told once the present transaction has been committed."""
+        self._to_wake.update(tokens)
+
+    def version(self) -> int:
+        """A number that changes whenever another connection has committed."""
+        return int(self.connection.pragma("data_version"))
+
+    def close(self) -> None:
+        """Close the connection; nothing is checkpointed by that."""
+        self.connection.close()
+
+    def _committed(self) -> None:
+        """After a commit: tell whom it concerns, and keep the WAL short."""
+        if self._to_wake:
+            tokens, self._to_wake = self._to_wake, set()
+            self._ring(tokens)
+        if self._wal_pages >= CHECKPOINT_PAGES:
+            self._wal_pages = 0
+            try:
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.Error:
+                pass  # The transaction is durable already; a later commit checkpoints.
+
+    def _note_wal(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK

@@ -1,0 +1,97 @@
+"""What jobs wait for: edges with their receipts, and wait conditions with what was last observed."""
+
+from __future__ import annotations
+
+from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edge_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from inturn.core.job import Condition, Edge
+    from inturn.core.moment import Now
+    from inturn.store.db import Store
+
+
+def insert(
+    store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
+) -> None:
+    """Store the gates of a new job."""
+    for parent, outcomes in edges.items():
+        store.execute(
+            "INSERT INTO edges (job_id, parent_id, outcomes) VALUES (?, ?, ?)",
+            (job_id, parent, ",".join(outcomes)),
+        )
+    for condition in conditions:
+        store.execute(
+            "INSERT INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+            (job_id, condition.position, condition.kind, condition.argument, *condition.due),
+        )
+
+
+def edges(store: Store, job_id: int) -> list[Edge]:
+    """The dependencies of a job, with what their parents look like now."""
+    query = SELECT_EDGE + " WHERE edges.job_id = ? ORDER BY parent_id"
+    return [edge_from(row) for row in store.execute(query, (job_id,))]
+
+
+def dependents(store: Store, job_id: int) -> list[Edge]:
+    """The edges that lead to a job: who waits, or waited, for it."""
+    query = SELECT_EDGE + " WHERE parent_id = ? ORDER BY edges.job_id"
+    return [edge_from(row) for row in store.execute(query, (job_id,))]
+
+
+def conditions(store: Store, job_id: int) -> list[Condition]:
+    """The wait conditions of a job, in the order in which they were given."""
+    query = SELECT_CONDITION + " WHERE job_id = ? ORDER BY position"
+    return [condition_from(row) for row in store.execute(query, (job_id,))]
+
+
+def write_receipts(store: Store, settled: Sequence[Edge], now: Now) -> None:
+    """Copy outcome and revision of completed parents onto edges that have no receipt yet.
+
+    The parent is read in this transaction, so that the receipt is what was true of it; an edge that has been
+    judged is left alone.
+    """
+    for edge in settled:
+        store.execute(
+            """
+            UPDATE edges SET observed_outcome = parent.outcome, observed_revision = parent.revision,
+                observed_completed_at = parent.completed_at, observed_at = ?
+            FROM jobs AS parent
+            WHERE parent.id = edges.parent_id AND parent.phase = 'completed'
+                AND edges.job_id = ? AND edges.parent_id = ? AND edges.observed_at IS NULL
+            """,
+            (now.wall, edge.job_id, edge.parent_id),
+        )
+
+
+def write_observation(store: Store, condition: Condition) -> None:
+    """Store what was last seen of a wait condition."""
+    store.execute(
+        """
+        UPDATE conditions SET satisfied_at = ?, observed_at = ?, diagnostic = ?
+        WHERE job_id = ? AND position = ?
+        """,
+        (
+            condition.satisfied_at,
+            condition.observed_at,
+            condition.diagnostic,
+            condition.job_id,
+            condition.position,
+        ),
+    )
+
+
+def owners_of_dependents(store: Store, job_id: int) -> list[str]:
+    """The tokens of the owners of jobs that wait for this one."""
+    rows = store.execute(
+        """
+        SELECT DISTINCT owners.token FROM edges
+        JOIN jobs ON jobs.id = edges.job_id AND jobs.phase = 'waiting'
+        JOIN owners ON owners.id = jobs.owner AND owners.gone_at IS NULL
+        WHERE edges.parent_id = ?
+        """,
+        (job_id,),
+    )
+    return [token for (token,) in rows]

@@ -1,0 +1,131 @@
+"""Jobs and their runs: storing new ones, reading them, and the one way to change them."""
+
+from __future__ import annotations
+
+from inturn.core import transitions
+from inturn.store import admissions, gates, specs
+from inturn.store.rows import (
+    JOB_COLUMNS,
+    RUN_COLUMNS,
+    SELECT_JOB,
+    SELECT_RUN,
+    job_from,
+    job_values,
+    marks,
+    run_from,
+    run_values,
+)
+from inturn.store.transaction import Stale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inturn.core.job import Job, Run
+    from inturn.core.moment import Now
+    from inturn.core.spec import Submission
+    from inturn.core.transitions import Transition
+    from inturn.store.db import Store
+
+_INSERT = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS[1:])}) VALUES ({marks(JOB_COLUMNS[1:])})"
+_INSERT_RUN = f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}) VALUES ({marks(RUN_COLUMNS)})"
+_RUN_CHANGES = ", ".join(f"{column} = ?" for column in RUN_COLUMNS[2:])
+_UPDATE_RUN = f"UPDATE runs SET {_RUN_CHANGES} WHERE job_id = ? AND number = ?"
+_EVENT = "INSERT INTO events (job_id, at, kind, source, target, reason, run) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+def insert(
+    store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
+) -> Job:
+    """Store a new job, without its gates, and say in the ledger that it was submitted."""
+    job = transitions.submit(submission, gated, owner, now)
+    store.execute(_INSERT, job_values(job)[1:])
+    job = job._replace(id=store.connection.last_insert_rowid())
+    specs.insert(store, job.id, submission.spec, environment)
+    for tag, value in submission.tags:
+        store.execute("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", (job.id, tag, value))
+    if submission.key is not None:
+        store.execute("INSERT INTO keys VALUES (?, ?)", (submission.key, job.id))
+    store.execute(_EVENT, (job.id, now.wall, "submitted", None, job.phase, None, None))
+    return job
+
+
+def load(store: Store, job_id: int) -> Job | None:
+    """The job with this id, or None."""
+    row = store.row(SELECT_JOB + " WHERE id = ?", (job_id,))
+    return None if row is None else job_from(row)
+
+
+def load_run(store: Store, job_id: int, number: int) -> Run | None:
+    """One run of a job, or None."""
+    row = store.row(SELECT_RUN + " WHERE job_id = ? AND number = ?", (job_id, number))
+    return None if row is None else run_from(row)
+
+
+def owned_by(store: Store, owner: int) -> list[Job]:
+    """The jobs of an owner, in the order of their ids."""
+    return [job_from(row) for row in store.execute(SELECT_JOB + " WHERE owner = ? ORDER BY id", (owner,))]
+
+
+def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None = None) -> None:
+    """Write transitions together with their events, runs and admissions, inside a write transaction.
+
+    `me` is the owner that commits, None for anybody else. Those whom a transition concerns are noted to be
+    woken after the commit: the job's owner, the owners of dependents, those who may now be admitted.
+    Raises Stale if a job has changed since it was read: nothing of the transaction may then be kept.
+    """
+    freed = False
+    for transition in batch:
+        _write(store, transition)
+        before, after = transition.before, transition.after
+        if before.owner is not None and before.owner != me:
+            store.wake(_tokens(store, before.owner))
+        if transitions.holds_slots(before) and not transitions.holds_slots(after):
+            admissions.release(store, after.id)
+            freed = True
+        elif transitions.holds_slots(after) and not transitions.holds_slots(before):
+            admissions.grant(store, after, transition.at)
+            freed = True  # A smaller request behind this one may fit as well.
+        elif before.in_line != after.in_line:
+            freed = True
+        if after.phase == "completed":
+            store.wake(gates.owners_of_dependents(store, after.id))
+    if freed:
+        admissions.wake_admissible(store, now)
+
+
+def _write(store: Store, transition: Transition) -> None:
+    before, after, event = transition.before, transition.after, transition.event
+    changes = [
+        (column, new)
+        for column, old, new in zip(JOB_COLUMNS, job_values(before), job_values(after), strict=True)
+        if old != new
+    ]
+    store.execute(
+        f"UPDATE jobs SET {', '.join(f'{column} = ?' for column, _ in changes)}"
+        " WHERE id = ? AND revision = ? AND epoch = ?",
+        (*(value for _, value in changes), before.id, before.revision, before.epoch),
+    )
+    if store.connection.changes() != 1:
+        raise Stale(f"job {before.id} is no longer at revision {before.revision}")
+    if event.run is not None:
+        write_run(store, event.run, new=event.kind == "admitted")
+    run = after.runs or None
+    store.execute(
+        _EVENT,
+        (after.id, transition.at, event.kind, before.phase, after.phase, event.reason or event.outcome, run),
+    )
+
+
+def write_run(store: Store, run: Run, new: bool = False) -> None:
+    """Store a run, or what has become known of it."""
+    values = run_values(run)
+    if new:
+        store.execute(_INSERT_RUN, values)
+    else:
+        store.execute(_UPDATE_RUN, (*values[2:], run.job_id, run.number))
+
+
+def _tokens(store: Store, owner: int) -> list[str]:
+    row = store.row("SELECT token FROM owners WHERE id = ? AND gone_at IS NULL", (owner,))
+    return [] if row is None else [row[0]]

@@ -1,0 +1,125 @@
+"""The schema's version: creating a store, bringing an old one up to date, refusing what is not ours.
+
+`PRAGMA user_version` is major · 1000 + the number of the last migration. Within a major version migrations
+only add, so that a process started by an older inturn finishes its work on a newer store.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import crc32
+from time import monotonic, sleep, time_ns
+
+import apsw
+
+from inturn.errors import InturnError
+from inturn.store.transaction import Transaction
+
+MAJOR = 1
+MIGRATIONS = ("0001.sql",)
+CURRENT = MAJOR * 1000 + len(MIGRATIONS)
+
+# "intu": tells an inturn store from any other SQLite file.
+APPLICATION_ID = 0x696E7475
+
+# How long to insist on the switch to WAL while others open the same new file; SQLite's busy handler does not
+# cover it.
+WAL_DEADLINE = 30.0
+
+
+def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
+    """Make the open database one that this program can use.
+
+    Creates the schema in an empty file; backs an older one up and migrates it; leaves a newer minor version
+    as it is. Raises InturnError `store_unusable` for anything else, without having written.
+    """
+    version = _version(connection)
+    if version is None:
+        raise InturnError(
+            "store_unusable", f"{path} belongs to another program", "name another directory with --dir"
+        )
+    if version // 1000 > MAJOR:
+        raise InturnError(
+            "store_unusable",
+            f"{path} was written by a newer inturn (schema {version // 1000}.{version % 1000})",
+            "upgrade inturn, or name another directory with --dir",
+        )
+    if version >= CURRENT and connection.pragma("journal_mode") == "wal":
+        return
+    if version:
+        _back_up(connection, f"{path}.backup-{version}")
+    else:
+        _claim(connection)
+    _switch_to_wal(connection, path)
+    _migrate(connection, path)
+
+
+def _version(connection: apsw.Connection) -> int | None:
+    """The schema's version, 0 for an empty database, None for somebody else's."""
+    version = int(connection.pragma("user_version"))
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return version
+    if version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+        # Another process may have claimed the file between the two looks.
+        return version if connection.pragma("application_id") == APPLICATION_ID else None
+    return 0
+
+
+def _claim(connection: apsw.Connection) -> None:
+    """Mark an empty file as ours while it is still in rollback mode, so that its header tells at once."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _switch_to_wal(connection: apsw.Connection, path: str) -> None:
+    deadline = monotonic() + WAL_DEADLINE
+    while True:
+        try:
+            if connection.pragma("journal_mode", "wal") == "wal":
+                return
+        except apsw.BusyError:
+            pass
+        if monotonic() > deadline:
+            raise InturnError(
+                "store_unusable",
+                f"{path} cannot be switched to write-ahead logging",
+                "keep the store on a local file system",
+            )
+        sleep(0.001 + 0.004 * os.urandom(1)[0] / 255)
+
+
+def _migrate(connection: apsw.Connection, path: str) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
+    with Transaction(connection, path, "BEGIN IMMEDIATE"):
+        done = int(connection.pragma("user_version")) % 1000
+        for number, name in enumerate(MIGRATIONS[done:], start=done + 1):
+            text = script(name)
+            connection.execute(text.decode())
+            connection.execute(
+                "INSERT INTO migrations VALUES (?, ?, ?)", (number, crc32(text), time_ns() // 1000)
+            )
+        if done < len(MIGRATIONS):
+            connection.execute(f"PRAGMA user_version = {CURRENT}")
+
+
+def script(name: str) -> bytes:
+    """The text of a migration."""
+    with open(os.path.join(os.path.dirname(__file__), "migrations", name), "rb") as file:
+        return file.read()
+
+
+def _back_up(connection: apsw.Connection, target: str) -> None:
+    """Copy the store before it is changed; if a copy is there, another process came first."""
+    unfinished = f"{target}.{os.getpid()}"
+    descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    os.close(descriptor)
+    copy = apsw.Connection(unfinished)
+    try:
+        with copy.backup("main", connection, "main") as backup:
+            backup.step()
+    finally:
+        copy.close()
+    try:
+        os.link(unfinished, target)
+    except FileExistsError:
+        pass
+    os.unlink(unfinished)

@@ -1,0 +1,140 @@
+"""The unchanging part of a job: stored once, read by whoever is to run it."""
+
+from __future__ import annotations
+
+from binascii import crc32
+
+from inturn.core.retry import Policy
+from inturn.core.spec import Spec
+from inturn.store.rows import marks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.store.db import Store
+
+_COLUMNS = (
+    *("job_id", "argv", "cwd", "environment", "env_changes", "umask", "stdin_file", "merge_output"),
+    *("leave_children", "nice"),
+    *("success_codes", "retry_codes", "retry_signals", "retry_timeouts", "retry_start_failures"),
+    *("success_target", "run_limit", "failure_limit"),
+    *("retry_delay", "retry_backoff", "retry_max_delay", "retry_jitter", "retry_abort_at"),
+    *("run_timeout", "job_timeout", "stop_grace", "max_crashes"),
+    *("wait_mode", "wait_poll", "probe_timeout", "wait_abort_at", "note"),
+)
+_INSERT = f"INSERT INTO specs ({', '.join(_COLUMNS)}) VALUES ({marks(_COLUMNS)})"
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM specs WHERE job_id = ?"
+
+
+def insert(store: Store, job_id: int, spec: Spec, environment: int) -> None:
+    """Store a job's specification; `environment` is the id that `environment_id` gave."""
+    policy = spec.policy
+    values = (
+        job_id,
+        b"\0".join(spec.argv),
+        spec.cwd,
+        environment,
+        b"\0".join(spec.env_changes),
+        spec.umask,
+        spec.stdin_file,
+        int(spec.merge_output),
+        int(spec.leave_children),
+        spec.nice,
+        format_ranges(policy.success_codes),
+        format_ranges(policy.retry_codes),
+        format_ranges(policy.retry_signals),
+        int(policy.retry_timeouts),
+        int(policy.retry_start_failures),
+        policy.success_target,
+        policy.run_limit,
+        policy.failure_limit,
+        policy.delay,
+        policy.backoff,
+        policy.max_delay,
+        policy.jitter,
+        policy.abort_at,
+        spec.run_timeout,
+        spec.job_timeout,
+        spec.stop_grace,
+        spec.max_crashes,
+        spec.wait_mode,
+        spec.wait_poll,
+        spec.probe_timeout,
+        spec.wait_abort_at,
+        spec.note,
+    )
+    store.execute(_INSERT, values)
+
+
+def load(store: Store, job_id: int) -> Spec:
+    """The specification of a job that exists."""
+    row = dict(zip(_COLUMNS, store.row(_SELECT, (job_id,)), strict=True))
+    policy = Policy(
+        success_codes=parse_ranges(row["success_codes"]),
+        retry_codes=parse_ranges(row["retry_codes"]),
+        retry_signals=parse_ranges(row["retry_signals"]),
+        retry_timeouts=bool(row["retry_timeouts"]),
+        retry_start_failures=bool(row["retry_start_failures"]),
+        success_target=row["success_target"],
+        run_limit=row["run_limit"],
+        failure_limit=row["failure_limit"],
+        delay=row["retry_delay"],
+        backoff=row["retry_backoff"],
+        max_delay=row["retry_max_delay"],
+        jitter=row["retry_jitter"],
+        abort_at=row["retry_abort_at"],
+    )
+    return Spec(
+        argv=tuple(row["argv"].split(b"\0")),
+        cwd=row["cwd"],
+        environment=_entries(load_environment(store, row["environment"])),
+        umask=row["umask"],
+        env_changes=_entries(row["env_changes"]),
+        stdin_file=row["stdin_file"],
+        merge_output=bool(row["merge_output"]),
+        leave_children=bool(row["leave_children"]),
+        nice=row["nice"],
+        policy=policy,
+        run_timeout=row["run_timeout"],
+        job_timeout=row["job_timeout"],
+        stop_grace=row["stop_grace"],
+        max_crashes=row["max_crashes"],
+        wait_mode=row["wait_mode"],
+        wait_poll=row["wait_poll"],
+        probe_timeout=row["probe_timeout"],
+        wait_abort_at=row["wait_abort_at"],
+        note=row["note"],
+    )
+
+
+def environment_id(store: Store, entries: tuple[bytes, ...]) -> int:
+    """The id of an environment, stored once however many jobs have it."""
+    body = b"\0".join(entries)
+    checksum = crc32(body)
+    found = store.row("SELECT id FROM environments WHERE checksum = ? AND body = ?", (checksum, body))
+    if found is None:
+        store.execute("INSERT INTO environments (checksum, body) VALUES (?, ?)", (checksum, body))
+        return store.connection.last_insert_rowid()
+    return int(found[0])
+
+
+def load_environment(store: Store, number: int) -> bytes:
+    """The entries of an environment, joined by NUL."""
+    return bytes(store.row("SELECT body FROM environments WHERE id = ?", (number,))[0])
+
+
+def format_ranges(ranges: tuple[tuple[int, int], ...]) -> str:
+    """`0,3-5` for ((0, 0), (3, 5))."""
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def parse_ranges(text: str) -> tuple[tuple[int, int], ...]:
+    """The opposite of format_ranges."""
+    ranges = []
+    for part in filter(None, text.split(",")):
+        low, _, high = part.partition("-")
+        ranges.append((int(low), int(high or low)))
+    return tuple(ranges)
+
+
+def _entries(body: bytes) -> tuple[bytes, ...]:
+    return tuple(body.split(b"\0")) if body else ()

@@ -41,7 +41,12 @@ class Step(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The end of a target as its engine saw it. Times are microseconds, `max_rss` bytes."""
+    """How a target itself ended, and what it and the children it waited for have used.
+
+    Either `exit_code` or `signal` is set; both are None when the status could not be learned. Times are
+    microseconds. `max_rss` is the peak of the largest process in bytes, as the kernel gives it: never below
+    the peak of the owner, whose memory it counts for the instant before the program takes its place.
+    """
 
     exit_code: int | None
     signal: int | None

@@ -100,8 +100,10 @@ class Run(NamedTuple):
     """One invocation of the job's command.
 
     Times are wall microseconds. `native_id` is the engine's own name of the running target, empty until the
-    target is bound. `watch` measures the run timeout. `log` is the stem of the log files, relative to the
-    store. CPU times are microseconds and `max_rss` is bytes.
+    target is bound. `failure` is the engine's word for why nothing could be started, `diagnostic` a sentence.
+    `devices` are those of its pool that the run may use, joined by commas. `watch` measures the run timeout.
+    `log` is the stem of the log files, relative to the store. CPU times are microseconds and `max_rss` is
+    bytes.
     """
 
     job_id: int
@@ -114,11 +116,13 @@ class Run(NamedTuple):
     outcome: str | None = None
     exit_code: int | None = None
     signal: int | None = None
+    failure: str | None = None
     diagnostic: str | None = None
     started_at: int | None = None
     finished_at: int | None = None
     native_id: str = ""
     executable: bytes = b""
+    devices: str = ""
     watch: Stopwatch = Stopwatch()
     user_us: int | None = None
     system_us: int | None = None

@@ -94,22 +94,6 @@ class Submission(NamedTuple):
     line: int = 0
 
 
-def effective_environment(spec: Spec) -> dict[bytes, bytes]:
-    """The job's environment: the submitter's with the changes that were asked for."""
-    environment: dict[bytes, bytes] = {}
-    for entry in spec.environment:
-        name, separator, value = entry.partition(b"=")
-        if separator:
-            environment[name] = value
-    for change in spec.env_changes:
-        name, separator, value = change.partition(b"=")
-        if separator:
-            environment[name] = value
-        else:
-            environment.pop(name, None)
-    return environment
-
-
 def intersect(selectors: dict[int, list[tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
     """Join the edges to each parent into one; an empty intersection is a contradiction.
 

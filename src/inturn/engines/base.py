@@ -6,6 +6,7 @@ tests (`tests/contract/test_engine.py`).
 
 from __future__ import annotations
 
+from inturn.core.decide import Ended
 from inturn.host.spawn import CannotStart
 
 TYPE_CHECKING = False
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple, Protocol
 else:
     from inturn.core.records import NamedTuple
+
+__all__ = ["Ended", "Launch", "StartFailed"]
 
 #: Nothing was started. Its reasons, beside those of `host.spawn`: stdin_missing, log_unavailable.
 StartFailed = CannotStart
@@ -22,10 +25,10 @@ class Launch(NamedTuple):
     """Everything that defines one run. Bytes reach the program untouched.
 
     `cwd` is absolute. `nice` is added to the owner's niceness. `stdin` is the path of a file, relative to
-    `cwd`; None is /dev/null. With `keep_stdin` the program reads what its owner would read (the terminal), and
-    `stdin` is not looked at. With `merge` both streams go to the first file. `log` is the path of the logs
-    without their suffixes (`host.logs`), in an existing directory. `token` is a random word that belongs to
-    this run alone.
+    `cwd`; None is /dev/null. With `keep_stdin` the program reads what its owner would read (the terminal),
+    and `stdin` is not looked at. With `merge` both streams go to the first file. `log` is the path of the
+    logs without their suffixes (`host.logs`), in an existing directory. `token` is a random word that belongs
+    to this run alone.
     """
 
     argv: tuple[bytes, ...]
@@ -38,21 +41,6 @@ class Launch(NamedTuple):
     merge: bool
     log: str
     token: str
-
-
-class Ended(NamedTuple):
-    """How the program itself ended, and what it and the children it waited for have used.
-
-    Either `exit_code` or `signal` is set; both are None when the status could not be learned. Times are
-    microseconds. `max_rss` is the peak of the largest process in bytes, as the kernel gives it: never below
-    the peak of the owner, whose memory it counts for the instant before the program takes its place.
-    """
-
-    exit_code: int | None
-    signal: int | None
-    user_us: int
-    system_us: int
-    max_rss: int
 
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 A run is a session of its own. Its leader is reaped by the `poll` that sees its end, because only that gives
 the resources it used at once; from then on its pid may be someone else's, so whoever is left of the run is
-found by its marks (`host.tree`) and signalled by verified identity, never by the number of the group. An owner
-that wants the group dead together with the leader signals it before `poll` has reported the end.
+found by its marks (`host.tree`) and signalled by verified identity, never by the number of the group. An
+owner that wants the group dead together with the leader signals it before `poll` has reported the end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ else:
 _TERMINAL = 0
 _LOST = Ended(None, None, 0, 0, 0)
 
-# How often `signal_tree` looks for processes that were forked while it looked.
+# How often we look again because processes were forked while we looked.
 _SWEEPS = 20
 
 
@@ -47,10 +47,13 @@ class NativeId(NamedTuple):
 def parse_native_id(text: str) -> NativeId:
     """The native id whose `text()` this is; ValueError if it is none."""
     leader, *files = text.split(" ")
-    pairs = [tuple(map(int, file.split(":"))) for file in files]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"not the id of a local run: {text!r}")
-    return NativeId(identity.parse(leader), tuple((pair[0], pair[1]) for pair in pairs))
+    log_files = []
+    for file in files:
+        dev, _, ino = file.partition(":")
+        if not (dev.isdecimal() and ino.isdecimal()):
+            raise ValueError(f"not the id of a local run: {text!r}")
+        log_files.append((int(dev), int(ino)))
+    return NativeId(identity.parse(leader), tuple(log_files))
 
 
 class LocalEngine:
@@ -93,14 +96,15 @@ class Child:
                 self._ended = None if collected is None else _ended(*collected)
         return self._ended
 
-    def signal_group(self, sig: int) -> None:
-        """Signal the whole group, unless the leader has been reaped."""
+    def signal_group(self, sig: int) -> bool:
+        """Signal the whole group; False if nobody got it, because the leader has been reaped."""
         if self._ended is not None:
-            return
+            return False
         try:
             os.killpg(self.pid, sig)
         except PermissionError:  # every one of them has changed its user (sudo)
-            pass
+            return False
+        return True
 
 
 class LocalRun:
@@ -138,20 +142,27 @@ class LocalRun:
         if any(identity.verify(process) == "alive" for process in self._known):
             return True
         self._known = []
-        tree.reap(spawn.awaited)
-        if not tree.has_children() or spawn.awaited.issuperset(tree.children()):
-            return False
-        self._known = self._members()
-        return bool(self._known) or logs.alive(self._stem, self._native.log_files) == "held"
+        strangers = _strangers()
+        for _ in range(_SWEEPS):
+            if not strangers:
+                return False
+            self._known = self._members()
+            if self._known or logs.alive(self._stem, self._native.log_files) == "held":
+                return True
+            before, strangers = strangers, _strangers()
+            # Who forks and ends while we look is not seen, nor is the child; but that has become ours.
+            if strangers <= before:
+                return False
+        return True
 
     def signal_tree(self, sig: int) -> None:
         """Signal each process of this run once, also those that are forked in the meantime."""
-        running = self.poll() is None
-        self.signal(sig)
+        # First of all, and without a look at the leader: that might reap it, and give its group away.
+        reached = self._leader.signal_group(sig)
         signalled: set[Identity] = set()
         for _ in range(_SWEEPS):
             found = self._members()
-            fresh = [one for one in found if one not in signalled and not (running and self._in_group(one))]
+            fresh = [one for one in found if one not in signalled and not (reached and self._in_group(one))]
             if not fresh:
                 break
             tree.signal_members(fresh, sig)
@@ -253,6 +264,12 @@ def _open_logs(launch: Launch) -> Streams:
         raise StartFailed("log_unavailable", message) from error
 
 
+def _strangers() -> set[int]:
+    """Our children that we have not started: orphans of some run."""
+    tree.reap(spawn.awaited)
+    return set(tree.children()) - spawn.awaited if tree.has_children() else set()
+
+
 def _watch(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
@@ -265,6 +282,9 @@ def _watch(pid: int) -> int:
 
 def _identity_of_child(pid: int) -> Identity:
     """Like `identity.of`, also of a child that has ended already: until it is reaped, the pid is its own."""
+    found = identity.of(pid)
+    if found is not None:
+        return found
     ourselves = identity.of(os.getpid())
     fields = identity.stat_fields(pid)
     return Identity(pid, fields[4] if fields else 0, clock.boot_id(), ourselves.ns if ourselves else 0)

@@ -1,4 +1,4 @@
-"""The only place that asks for the time."""
+"""The only place that asks for the time, and for chance."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ _boot_id = ""
 def now() -> Now:
     """Read both clocks: wall and monotonic microseconds, and the boot that the latter belongs to."""
     return Now(time.time_ns() // 1000, time.monotonic_ns() // 1000, boot_id())
+
+
+def draw() -> float:
+    """A uniform random number in [0, 1). The `random` module would cost every supervisor its import."""
+    return int.from_bytes(os.urandom(6)) / (1 << 48)
 
 
 def boot_id() -> str:

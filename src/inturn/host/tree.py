@@ -14,6 +14,7 @@ from __future__ import annotations
 # Not `signal`: that wraps the same functions in `enum`, which every waiting supervisor would pay for.
 import _signal  # type: ignore[import-not-found]
 import os
+import time
 
 from inturn.host import identity
 from inturn.host.identity import Identity
@@ -26,6 +27,10 @@ COOKIE = b"INTURN_COOKIE"
 _PR_SET_CHILD_SUBREAPER = 36
 _PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _CHUNK = 65536
+
+# For some microseconds a process that calls exec has no environment at all.
+_EXEC_LOOKS = 20
+_EXEC_PAUSE_S = 0.001
 
 
 def become_subreaper() -> None:
@@ -45,7 +50,7 @@ def become_subreaper() -> None:
 
 
 def has_children() -> bool:
-    """Do we have any child, alive or not yet reaped? If not, a subreaper has nothing left of what it started."""
+    """Do we have any child, alive or not yet reaped? If not, nothing is left of what a subreaper started."""
     try:
         os.waitid(os.P_ALL, 0, _PEEK)
     except ChildProcessError:
@@ -139,9 +144,26 @@ def _all_pids() -> Iterator[int]:
 
 def _carries(pid: int, cookie: bytes) -> bool:
     try:
-        return cookie in b"\0" + _read(f"/proc/{pid}/environ")
+        return cookie in b"\0" + _environment(pid)
     except OSError:  # gone, or not ours to read
         return False
+
+
+def _environment(pid: int) -> bytes:
+    path = f"/proc/{pid}/environ"
+    for _ in range(_EXEC_LOOKS):
+        environment = _read(path)
+        if environment:
+            return environment
+        if not _is_in_exec(pid):
+            break
+        time.sleep(_EXEC_PAUSE_S)
+    return _read(path)  # exec may have ended between the two looks
+
+
+def _is_in_exec(pid: int) -> bool:
+    """Has exec not laid out the arguments of this process yet? A kernel thread executes no file."""
+    return os.path.lexists(f"/proc/{pid}/exe") and not _read(f"/proc/{pid}/cmdline")
 
 
 def _writes_to(pid: int, log_files: Collection[tuple[int, int]]) -> bool:

@@ -95,15 +95,19 @@ def show_up(store: Store, job: Job) -> None:
     )
 
 
+def request_of(job: Job) -> Request:
+    """What a job asks for, and where it stands."""
+    return Request(job.id, job.priority, job.due.wall, job.slots, job.pool, job.bypass_count)
+
+
 def settle(store: Store, job: Job, now: Now) -> Decision:
     """Decide on the request of a job that is in line, with the write lock held.
 
     Requests that have been offered slots for too long without an answer are left out of the line and marked.
     """
-    mine = Request(job.id, job.priority, job.due.wall, job.slots, job.pool, job.bypass_count)
     while True:
         room = capacity(store)
-        decision = decide(mine, line(store, room, job.pool), room)
+        decision = decide(request_of(job), line(store, room, job.pool), room)
         if decision.reason != "yields" or not _silence(store, decision, now):
             return decision
 
@@ -133,7 +137,10 @@ def mark_silent(store: Store, job_id: int) -> None:
 def grant(store: Store, job: Job, at: int) -> None:
     """Charge an admitted job's slots."""
     store.execute(
-        "INSERT INTO admissions VALUES (?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO admissions (job_id, run, owner, pool, queue, slots, granted_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
         (job.id, job.runs, job.owner, job.pool, job.queue, job.slots, at),
     )
 

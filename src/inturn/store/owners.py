@@ -19,7 +19,7 @@ RENEW_EVERY = 3 * SECOND
 
 
 class Owner(NamedTuple):
-    """A process that owns jobs. Its lock and its FIFO are named by `token`; `gone_at` is when it was proven dead."""
+    """A process that owns jobs; `token` names its lock and its FIFO, `gone_at` is when it was proven dead."""
 
     id: int
     kind: str

@@ -24,8 +24,8 @@ _WATCH = JOB_COLUMNS.index("watch_used")
 
 RUN_COLUMNS = (
     *("job_id", "number", "attempt", "round", "token", "log", "admitted_at"),
-    *("outcome", "exit_code", "signal", "diagnostic", "started_at", "finished_at"),
-    *("native_id", "executable"),
+    *("outcome", "exit_code", "signal", "failure", "diagnostic", "started_at", "finished_at"),
+    *("native_id", "executable", "devices"),
     *("watch_used", "watch_wall", "watch_mono", "watch_boot"),
     *("user_us", "system_us", "max_rss", "log_incomplete"),
 )

@@ -186,11 +186,13 @@ CREATE TABLE runs (
     outcome TEXT CHECK (outcome IN ('success', 'failure', 'timed_out', 'cancelled', 'start_failed', 'lost')),
     exit_code INTEGER,
     signal INTEGER,
+    failure TEXT,                            -- the engine's word for why nothing could be started
     diagnostic TEXT,
     started_at INTEGER,
     finished_at INTEGER,
     native_id TEXT NOT NULL DEFAULT '',
     executable BLOB NOT NULL DEFAULT x'',
+    devices TEXT NOT NULL DEFAULT '',        -- joined by commas
     watch_used INTEGER NOT NULL DEFAULT 0,
     watch_wall INTEGER NOT NULL DEFAULT 0,
     watch_mono INTEGER NOT NULL DEFAULT 0,
@@ -211,6 +213,7 @@ CREATE TABLE admissions (
     pool TEXT NOT NULL,
     queue TEXT NOT NULL,
     slots INTEGER NOT NULL,
+    devices TEXT NOT NULL DEFAULT '',        -- those of the pool that this run may use, joined by commas
     granted_at INTEGER NOT NULL
 ) STRICT;
 
@@ -234,7 +237,11 @@ END;
 CREATE TABLE pools (
     name TEXT PRIMARY KEY,
     slots INTEGER CHECK (slots >= 1),        -- NULL: unlimited
-    declared INTEGER NOT NULL                -- 1: by the configuration file, 0: by a command
+    declared INTEGER NOT NULL,               -- 1: by the configuration file, 0: by a command
+    devices TEXT NOT NULL DEFAULT '',        -- names, joined by commas; '' for a plain pool
+    per_device INTEGER NOT NULL DEFAULT 1,   -- how many admissions share a device
+    variable TEXT NOT NULL DEFAULT '',       -- the environment variable that names a run's devices
+    others TEXT NOT NULL DEFAULT 'none' CHECK (others IN ('none', 'all'))
 ) STRICT, WITHOUT ROWID;
 
 -- The configuration file last applied (one row), and what it gives as defaults.

@@ -1,0 +1,57 @@
+"""The environment of a run: the submitter's, what was asked to be changed, and what the run should know."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.core.job import Job, Run
+    from inturn.core.spec import Spec
+
+# Set for each run. A job that submits jobs hands none of them on.
+OWN_VARIABLES = (
+    b"INTURN_JOB_ID",
+    b"INTURN_RUN",
+    b"INTURN_ATTEMPT",
+    b"INTURN_JOB_NAME",
+    b"INTURN_QUEUE",
+    b"INTURN_POOL",
+    b"INTURN_SLOTS",
+    b"INTURN_COOKIE",
+    b"INTURN_ARRAY_INDEX",
+)
+
+
+def job_environment(spec: Spec) -> dict[bytes, bytes]:
+    """The submitter's environment with the changes that were asked for: what probes see."""
+    environment: dict[bytes, bytes] = {}
+    for entry in spec.environment:
+        name, separator, value = entry.partition(b"=")
+        if separator:
+            environment[name] = value
+    for change in spec.env_changes:
+        name, separator, value = change.partition(b"=")
+        if separator:
+            environment[name] = value
+        else:
+            environment.pop(name, None)
+    return environment
+
+
+def run_environment(job: Job, spec: Spec, run: Run, directory: bytes) -> dict[bytes, bytes]:
+    """The job's environment with INTURN_JOB_ID, INTURN_RUN and so on; `directory` is the store's."""
+    environment = job_environment(spec)
+    for name in OWN_VARIABLES[:7]:
+        environment.pop(name, None)
+    environment[b"INTURN_JOB_ID"] = b"%d" % job.id
+    environment[b"INTURN_RUN"] = b"%d" % run.number
+    environment[b"INTURN_ATTEMPT"] = b"%d" % run.attempt
+    environment[b"INTURN_SLOTS"] = b"%d" % job.slots
+    environment[b"INTURN_DIR"] = directory
+    for name, value in (
+        (b"INTURN_JOB_NAME", job.name),
+        (b"INTURN_QUEUE", job.queue),
+        (b"INTURN_POOL", job.pool),
+    ):
+        if value:
+            environment[name] = value.encode("utf-8", "surrogateescape")
+    return environment

@@ -1,0 +1,79 @@
+"""Starting a process that outlives us: own session, no terminal, nothing inherited but what it is given."""
+
+from __future__ import annotations
+
+import os
+from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from inturn.core.records import NamedTuple
+
+# The descriptors that a detached process finds open, beside /dev/null as its standard ones.
+LOCK_FD = 3
+GO_FD = 4
+ANSWER_FD = 5
+
+# Out of the way of the descriptors above while they are being set up.
+_HIGH = 10
+
+READY = b"+"
+
+
+class Detached(NamedTuple):
+    """A detached process that waits for our word on `go` and will write its answer to `answer`."""
+
+    pid: int
+    go: int
+    answer: int
+
+
+def start(command: tuple[str, ...], environment: dict[str, str], lock: int) -> Detached:
+    """Start a detached process, which holds the lock `lock` from now on.
+
+    It is to read GO_FD until it ends or gives a byte, and to write READY, or an error message, to ANSWER_FD.
+    Raises OSError if it cannot be started.
+    """
+    go_read, go_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    moved = [fcntl(fd, F_DUPFD_CLOEXEC, _HIGH) for fd in (lock, go_read, answer_write)]
+    os.close(go_read)
+    os.close(answer_write)
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
+        (os.POSIX_SPAWN_DUP2, 0, 1),
+        (os.POSIX_SPAWN_DUP2, 0, 2),
+    ]
+    actions += [
+        (os.POSIX_SPAWN_DUP2, source, target)
+        for source, target in zip(moved, (LOCK_FD, GO_FD, ANSWER_FD), strict=True)
+    ]
+    try:
+        pid = os.posix_spawn(
+            command[0],
+            command,
+            environment,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_SIGNALS,
+        )
+    except OSError:
+        os.close(go_write)
+        os.close(answer_read)
+        raise
+    finally:
+        for fd in moved:
+            os.close(fd)
+    return Detached(pid, go_write, answer_read)
+
+
+# All that can be caught: whoever submits under nohup ignores some, and ignored signals are inherited.
+_SIGNALS = tuple(number for number in range(1, 32) if number not in (9, 19))
+
+
+def close_inherited() -> None:
+    """In the detached process: close what came along from the submitter's shell."""
+    os.closerange(ANSWER_FD + 1, 1 << 20)

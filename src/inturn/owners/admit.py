@@ -1,0 +1,70 @@
+"""Asking for slots on behalf of a job, and reserving the run that they are for."""
+
+from __future__ import annotations
+
+import os
+
+from inturn.core import admission, transitions
+from inturn.core.job import IN_LINE, Run
+from inturn.store import admissions, jobs, owners
+from inturn.store.transaction import Stale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.core.job import Job
+    from inturn.core.moment import Now
+    from inturn.core.transitions import Transition
+    from inturn.owners.tools import Tools
+
+# Jobs whose logs share a directory.
+JOBS_PER_DIRECTORY = 1000
+
+
+def request(tools: Tools, job: Job, now: Now) -> Transition | None:
+    """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.
+
+    The race for the last slot is settled by the write transaction. A refusal leaves the place in line as it
+    is. Raises Stale if the job has changed since it was read.
+    """
+    store = tools.store
+    if job.in_line == IN_LINE and not _worth_asking(tools, job):
+        return None
+    with store.writing():
+        admissions.promote(store, now)
+        admissions.show_up(store, job)
+        current = jobs.load(store, job.id)
+        if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
+            raise Stale(f"job {job.id} has changed")
+        decision = admissions.settle(store, current, now)
+        return _admit(tools, current, decision, now) if decision.admitted else None
+
+
+def _worth_asking(tools: Tools, job: Job) -> bool:
+    """A look without the write lock: most polls end here."""
+    with tools.store.reading():
+        room = admissions.capacity(tools.store)
+        mine = admissions.request_of(job)
+        decision = admission.decide(mine, admissions.line(tools.store, room, job.pool), room)
+    # Whether an older request leaves its offer unanswered is found out with the lock held.
+    return decision.admitted or decision.reason == "yields"
+
+
+def _admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Transition:
+    """Take the slots and reserve the run, in the present transaction."""
+    number = job.runs + 1
+    run = Run(
+        job_id=job.id,
+        number=number,
+        attempt=job.attempts + 1,
+        round=job.round,
+        token=os.urandom(12).hex(),
+        log=f"logs/{job.id // JOBS_PER_DIRECTORY}/{job.id}.{number}",
+        admitted_at=now.wall,
+    )
+    if decision.passed is not None:
+        admissions.count_bypass(tools.store, decision.passed)
+    event = transitions.Event("admitted", "starting", run=run, owner=tools.owner)
+    transition = transitions.apply(job, event, now)
+    jobs.commit(tools.store, [transition], now, tools.owner)
+    owners.renew_lease(tools.store, tools.owner, now)
+    return transition

@@ -1,0 +1,82 @@
+"""A process that owns jobs: its rounds of work and sleep, its lease, its poll of the store."""
+
+from __future__ import annotations
+
+from inturn.core.moment import MILLISECOND
+from inturn.core.polling import jittered, poll_interval
+from inturn.host import wake
+from inturn.store import owners
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inturn.core.moment import Now
+    from inturn.owners.task import Task
+    from inturn.owners.tools import Tools
+
+# How often the logs of live runs are measured (µs), so that the order of the streams can be told.
+SAMPLE_EVERY = 100 * MILLISECOND
+
+
+class Owner:
+    """Runs its tasks until they are done. `fifo` is where hints arrive."""
+
+    def __init__(self, tools: Tools, fifo: int) -> None:
+        self.tasks: list[Task] = []
+        self._tools = tools
+        self._fifo = fifo
+        self._version = -1
+        self._interval = 0
+        self._renew_at = 0
+
+    def turn(self, extra: Sequence[int] = ()) -> set[int]:
+        """One round: everything that can be done now, then sleep until there may be more.
+
+        Returns those of the `extra` descriptors that have something to tell.
+        """
+        # Before the store is looked at: a hint that comes later wakes us again.
+        wake.drain(self._fifo)
+        self._observe()
+        waits = [jittered(self._interval, self._tools.draw())]
+        for task in list(self.tasks):
+            wait = task.advance()
+            if task.done:
+                self.tasks.remove(task)
+            elif wait is not None:
+                waits.append(wait)
+        if not self.tasks:
+            return set()
+        waits += self._keep_up()
+        watched = [fd for task in self.tasks for fd in task.descriptors()]
+        ready = wake.wait([self._fifo, *watched, *extra], max(min(waits), 0))
+        return ready.intersection(extra)
+
+    def _observe(self) -> None:
+        """Look at the store: whatever others have committed shows in its version."""
+        version = self._tools.store.version()
+        if version == self._version:
+            return
+        self._version = version
+        self._interval = poll_interval(owners.count_live(self._tools.store))
+        for task in self.tasks:
+            task.reload()
+
+    def _keep_up(self) -> list[int]:
+        """Measure the logs of live runs and renew the lease; returns when to do so again."""
+        waits = []
+        if any(task.live for task in self.tasks):
+            for task in self.tasks:
+                task.sample()
+            waits.append(SAMPLE_EVERY)
+        if any(task.holds_slots for task in self.tasks):
+            now = self._tools.now()
+            if now.mono >= self._renew_at:
+                self._renew(now)
+            waits.append(self._renew_at - now.mono)
+        return waits
+
+    def _renew(self, now: Now) -> None:
+        with self._tools.store.writing(durable=False):
+            owners.renew_lease(self._tools.store, self._tools.owner, now)
+        self._renew_at = now.mono + owners.RENEW_EVERY

@@ -1,0 +1,36 @@
+"""The owner of one supervised job: takes it over from the submitting process, and ends with it."""
+
+from __future__ import annotations
+
+from inturn.owners.owner import Owner
+from inturn.owners.task import Task
+from inturn.store import jobs, owners
+from inturn.store.transaction import Stale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.owners.tools import Tools
+
+
+def take_over(tools: Tools, fifo: int) -> Owner | None:
+    """Accept the job that was submitted in our name; None if it was given up before we came."""
+    owner = Owner(tools, fifo)
+    for job in jobs.owned_by(tools.store, tools.owner):
+        task = Task(tools, job)
+        if job.phase == "submitting":
+            try:
+                task.accept()
+            except Stale:
+                return None
+        owner.tasks.append(task)
+    return owner if owner.tasks else None
+
+
+def supervise(tools: Tools, owner: Owner | None) -> None:
+    """Run the job to its end, and say goodbye."""
+    while owner is not None and owner.tasks:
+        owner.turn()
+    # Whoever completes its own job has retired in the same transaction.
+    if owners.load(tools.store, tools.owner) is not None:
+        with tools.store.writing(durable=False):
+            owners.retire(tools.store, tools.owner)

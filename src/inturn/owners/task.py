@@ -1,0 +1,297 @@
+"""The one way to run a job: observe, decide, commit, act.
+
+A supervisor drives one Task, a worker several. A Task never sleeps: it says how long nothing needs to be done
+for it, and which descriptors would tell earlier.
+"""
+
+from __future__ import annotations
+
+# Not `signal`, which would bring `enum` into every waiting supervisor.
+import _signal  # type: ignore[import-not-found]
+import os
+
+from inturn import conditions
+from inturn.conditions.base import Observation, Surroundings
+from inturn.core import decide, transitions
+from inturn.core.environment import job_environment, run_environment
+from inturn.core.job import ACTIVE, Job, Run
+from inturn.core.moment import MILLISECOND, Stopwatch
+from inturn.engines.base import Launch, StartFailed
+from inturn.host import spawn
+from inturn.owners import admit
+from inturn.store import gates, jobs, owners, specs
+from inturn.store.transaction import Stale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.conditions.base import Pending
+    from inturn.core.job import Condition, Edge
+    from inturn.core.moment import Now
+    from inturn.core.spec import Spec
+    from inturn.engines.base import Running
+    from inturn.owners.tools import Tools
+
+# How often what is left of a run is looked at while it is being ended (µs).
+LEFTOVER_INTERVAL = 10 * MILLISECOND
+
+
+class Task:
+    """One job in the hands of its owner."""
+
+    def __init__(self, tools: Tools, job: Job) -> None:
+        self.job = job
+        self._tools = tools
+        self._store = tools.store
+        self._spec: Spec = specs.load(tools.store, job.id)
+        self._edges: list[Edge] = []
+        self._conditions: list[Condition] = []
+        self._next_look: dict[int, int] = {}
+        self._pending: dict[int, tuple[Condition, Pending]] = {}
+        self._run: Run | None = None
+        self._running: Running | None = None
+        self._sight = decide.Sight()
+        self._load_gates()
+
+    @property
+    def done(self) -> bool:
+        """Whether the job needs this owner no more: completed, back in a queue, or somebody else's."""
+        return self.job.owner != self._tools.owner
+
+    @property
+    def holds_slots(self) -> bool:
+        """Whether a lease must be kept for it."""
+        return transitions.holds_slots(self.job)
+
+    @property
+    def live(self) -> bool:
+        """Whether a target is being watched, so that its logs are to be sampled."""
+        return self._running is not None
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when there is something to do before the time that `advance` gave."""
+        watched = [fd for _, pending in self._pending.values() for fd in pending.filenos()]
+        if self._running is not None and self._sight.ended is None:
+            watched.append(self._running.fileno())
+        return watched
+
+    def sample(self) -> None:
+        """Note how long the logs are by now."""
+        if self._running is not None:
+            self._running.sample()
+
+    def reload(self) -> None:
+        """Read the job again, since the store has changed."""
+        fresh = jobs.load(self._store, self.job.id)
+        assert fresh is not None, "a job that has an owner is not pruned"
+        self.job = fresh
+        self._load_gates()
+        if self.done:
+            self._let_go()
+
+    def _load_gates(self) -> None:
+        if self.job.phase in ("submitting", "waiting"):
+            self._edges = gates.edges(self._store, self.job.id)
+            self._conditions = gates.conditions(self._store, self.job.id)
+
+    def accept(self) -> None:
+        """Take a job over that has just been submitted.
+
+        Raises Stale if it was cancelled, or declared failed, before we came.
+        """
+        target = "waiting" if self._edges or self._conditions else "queued"
+        self._commit(transitions.Event("accepted", target), self._tools.now())
+
+    def advance(self) -> int | None:
+        """Do everything that can be done now; returns the microseconds until there may be more.
+
+        None means that only a change of the store, or a descriptor, can bring more.
+        """
+        while not self.done:
+            now = self._tools.now()
+            step = self._next(now)
+            if step.kind == "sleep":
+                return step.wait
+            try:
+                refused = self._carry_out(step, now)
+            except Stale:
+                self.reload()
+                continue
+            if refused:
+                return step.wait
+        return None
+
+    def _next(self, now: Now) -> decide.Step:
+        if self.job.phase not in ACTIVE:
+            self._collect_observations(now)
+            return decide.before_run(
+                self.job, self._spec, self._edges, self._conditions, self._next_look, now
+            )
+        if self._running is None:
+            return decide.Step("launch")
+        assert self._run is not None
+        self._look_at_run()
+        step = decide.during_run(self.job, self._spec, self._run, self._sight, now, self._tools.draw())
+        if step.kind == "sleep" and self._sight.ended is not None:
+            return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
+        return step
+
+    def _look_at_run(self) -> None:
+        assert self._running is not None
+        ended = self._running.poll()
+        if ended is not None:
+            leftovers = not self._spec.leave_children and self._running.leftovers()
+            self._sight = self._sight._replace(ended=ended, leftovers=leftovers)
+
+    def _carry_out(self, step: decide.Step, now: Now) -> bool:
+        """Do one step. Returns True if nothing more can be done before something changes."""
+        if step.kind == "commit":
+            assert step.event is not None
+            self._commit(step.event, now)
+        elif step.kind == "receipts":
+            with self._store.writing():
+                gates.write_receipts(self._store, step.edges, now)
+            self._edges = gates.edges(self._store, self.job.id)
+        elif step.kind == "look":
+            self._look(step.conditions, now)
+        elif step.kind == "request":
+            admitted = admit.request(self._tools, self.job, now)
+            if admitted is None:
+                return True
+            self._committed(admitted)
+        elif step.kind == "launch":
+            self._launch(now)
+        else:
+            self._stop(step.kind, now)
+        return False
+
+    def _commit(self, event: transitions.Event, now: Now) -> None:
+        transition = transitions.apply(self.job, event, now)
+        # Binding a process may be lost with the machine: the process is lost with it.
+        with self._store.writing(durable=event.kind != "started"):
+            jobs.commit(self._store, [transition], now, self._tools.owner)
+            if self._tools.alone and event.to == "completed":
+                owners.retire(self._store, self._tools.owner)
+        self._committed(transition)
+
+    def _committed(self, transition: transitions.Transition) -> None:
+        self.job = transition.after
+        if transition.event.run is not None:
+            self._run = transition.event.run
+        if self.done or self.job.phase not in ACTIVE:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+        for _, pending in self._pending.values():
+            pending.abandon()
+            spawn.awaited.discard(pending.pid)
+        self._pending = {}
+        self._sight = decide.Sight()
+
+    def _look(self, wanted: tuple[Condition, ...], now: Now) -> None:
+        surroundings = Surroundings(self._spec.cwd, job_environment(self._spec), self._spec.probe_timeout)
+        for condition in wanted:
+            seen = conditions.start(condition, surroundings, now)
+            if isinstance(seen, Observation):
+                self._observed(condition, seen, now)
+            else:
+                self._pending[condition.position] = (condition, seen)
+                spawn.awaited.add(seen.pid)
+                # Until it has ended, nobody starts it again.
+                self._next_look[condition.position] = seen.deadline + self._spec.wait_poll
+
+    def _collect_observations(self, now: Now) -> None:
+        for position, (condition, pending) in list(self._pending.items()):
+            seen = pending.poll(now)
+            if seen is not None:
+                del self._pending[position]
+                spawn.awaited.discard(pending.pid)
+                self._observed(condition, seen, now)
+
+    def _observed(self, condition: Condition, seen: Observation, now: Now) -> None:
+        self._next_look[condition.position] = now.mono + self._spec.wait_poll
+        fresh = condition._replace(
+            satisfied_at=now.wall if seen.satisfied else None,
+            observed_at=now.wall,
+            diagnostic=seen.diagnostic,
+        )
+        with self._store.writing(durable=seen.satisfied):
+            gates.write_observation(self._store, fresh)
+        self._conditions = [
+            fresh if known.position == fresh.position else known for known in self._conditions
+        ]
+
+    def _launch(self, now: Now) -> None:
+        run = self._run
+        assert run is not None
+        try:
+            self._running = self._tools.engine.start(self._launch_of(run))
+        except StartFailed as failure:
+            failed = run._replace(
+                outcome="start_failed",
+                failure=failure.reason,
+                diagnostic=failure.message,
+                finished_at=now.wall,
+            )
+            self._conclude_start(failed, now)
+            return
+        self._run = run._replace(
+            native_id=self._running.native_id,
+            executable=os.fsencode(self._running.executable),
+            started_at=now.wall,
+            watch=Stopwatch().start(now),
+        )
+        self._bind(self._run, now)
+
+    def _launch_of(self, run: Run) -> Launch:
+        stem = os.path.join(self._tools.directory, run.log)
+        try:
+            os.mkdir(os.path.dirname(stem), 0o700)
+        except OSError:
+            pass  # It is there, or the engine will say that the log cannot be opened.
+        return Launch(
+            argv=self._spec.argv,
+            cwd=self._spec.cwd,
+            env=run_environment(self.job, self._spec, run, os.fsencode(self._tools.directory)),
+            umask=self._spec.umask,
+            nice=self._spec.nice,
+            stdin=self._spec.stdin_file,
+            keep_stdin=self._tools.keep_stdin,
+            merge=self._spec.merge_output,
+            log=stem,
+            token=run.token,
+        )
+
+    def _conclude_start(self, failed: Run, now: Now) -> None:
+        """Record a start failure, also if a stop was asked for meanwhile."""
+        try:
+            event = decide.conclude(self.job, self._spec, failed, failed, now, self._tools.draw())
+            self._commit(event, now)
+        except Stale:
+            self.reload()
+            if not self.done:
+                event = decide.conclude(self.job, self._spec, failed, failed, now, self._tools.draw())
+                self._commit(event, now)
+
+    def _bind(self, run: Run, now: Now) -> None:
+        """Record which process the run is; a stop may have been asked for since it was reserved."""
+        event = transitions.Event("started", "running", run=run)
+        try:
+            self._commit(event, now)
+        except Stale:
+            self.reload()
+            with self._store.writing(durable=False):
+                jobs.write_run(self._store, run)
+
+    def _stop(self, how: str, now: Now) -> None:
+        """TERM or KILL everything of the run; a stopped process hears TERM only once it goes on."""
+        assert self._running is not None
+        if how == "terminate":
+            self._running.signal_tree(_signal.SIGTERM)
+            self._running.signal_tree(_signal.SIGCONT)
+            self._sight = self._sight._replace(term_at=now.mono)
+        else:
+            self._running.signal_tree(_signal.SIGKILL)
+            self._sight = self._sight._replace(kill_at=now.mono)

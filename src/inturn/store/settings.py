@@ -1,0 +1,92 @@
+"""Capacities and the configuration file that they came from."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
+
+
+class Applied(NamedTuple):
+    """The configuration file last applied. `signature` is (mtime in ns, size, inode).
+
+    `defaults` is a JSON object, or '' if there are none.
+    """
+
+    path: str
+    digest: str
+    signature: tuple[int, int, int]
+    defaults: str
+    applied_at: int
+
+
+class Pool(NamedTuple):
+    """A capacity; the store-wide one has an empty name. `slots` is None for unlimited.
+
+    `declared` says that the configuration file gives it. `devices` is empty for a plain pool; `per_device`
+    admissions share one device, `variable` names a run's devices in its environment, and `others` is `none`
+    or `all`: what runs outside the pool see of the devices.
+    """
+
+    name: str
+    slots: int | None
+    declared: bool
+    devices: tuple[str, ...] = ()
+    per_device: int = 1
+    variable: str = ""
+    others: str = "none"
+
+
+def applied(store: Store) -> Applied | None:
+    """What was last applied, or None."""
+    row = store.row("SELECT path, digest, mtime_ns, size, inode, defaults, applied_at FROM configuration")
+    return None if row is None else Applied(row[0], row[1], (row[2], row[3], row[4]), row[5], row[6])
+
+
+def note_applied(store: Store, fresh: Applied) -> None:
+    """Remember which file the capacities came from."""
+    store.execute(
+        "INSERT OR REPLACE INTO configuration VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+        (fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at),
+    )
+
+
+def pools(store: Store) -> list[Pool]:
+    """All capacities, the store-wide one first if it is limited."""
+    rows = store.execute(
+        "SELECT name, slots, declared, devices, per_device, variable, others FROM pools ORDER BY name"
+    )
+    return [
+        Pool(name, slots, bool(declared), tuple(devices.split(",")) if devices else (), *rest)
+        for name, slots, declared, devices, *rest in rows
+    ]
+
+
+def set_pool(store: Store, pool: Pool) -> None:
+    """Add or change a capacity."""
+    store.execute(
+        "INSERT OR REPLACE INTO pools VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            pool.name,
+            pool.slots,
+            int(pool.declared),
+            ",".join(pool.devices),
+            pool.per_device,
+            pool.variable,
+            pool.others,
+        ),
+    )
+
+
+def remove_pool(store: Store, name: str) -> None:
+    """Forget a capacity: without a row the store is unlimited, and a pool does not exist."""
+    store.execute("DELETE FROM pools WHERE name = ?", (name,))
+
+
+def live_jobs_in(store: Store, name: str) -> int:
+    """How many jobs that have not ended name the pool."""
+    return int(store.row("SELECT count(*) FROM jobs WHERE phase <> 'completed' AND pool = ?", (name,))[0])

@@ -22,7 +22,11 @@ STORE = ""
 
 
 class Request(NamedTuple):
-    """A job's place in line. `slots` are charged to the store and, if `pool` is not empty, to that pool."""
+    """A job's place in line. `slots` are charged to the store and, if `pool` is not empty, to that pool.
+
+    `throttle` is the id of an array that lets only so many of its jobs run at once, else 0: each job counts
+    as one there, whatever its slots.
+    """
 
     job_id: int
     priority: int
@@ -30,6 +34,7 @@ class Request(NamedTuple):
     slots: int
     pool: str
     bypass_count: int = 0
+    throttle: int = 0
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -37,28 +42,58 @@ class Request(NamedTuple):
         return (-self.priority, self.next_run_at, self.job_id)
 
 
+def array_scope(throttle: int) -> str:
+    """The name of an array's scope; the blank keeps it apart from all pools."""
+    return f"array {throttle}"
+
+
 class Capacity(NamedTuple):
-    """Limits and use of each finite scope, by name; STORE is the store-wide one. Others are unlimited."""
+    """Limits and use of each finite scope, by name; STORE is the store-wide one. Others are unlimited.
+
+    `devices` holds, for each pool with devices, how many more admissions each device takes: a request needs
+    as many distinct devices as it asks slots, so that there it is a question of placement, not of a count.
+    """
 
     limits: Mapping[str, int]
     used: Mapping[str, int]
+    devices: Mapping[str, Sequence[int]] = {}
 
     def scopes(self, request: Request) -> tuple[str, ...]:
         """The finite scopes that a request is charged to."""
-        names = (STORE, request.pool) if request.pool else (STORE,)
+        names = [STORE]
+        if request.pool:
+            names.append(request.pool)
+        if request.throttle:
+            names.append(array_scope(request.throttle))
         return tuple(name for name in names if name in self.limits)
 
     def obstacles(self, request: Request) -> tuple[str, ...]:
         """The finite scopes in which the request does not fit now."""
-        return tuple(
-            name
-            for name in self.scopes(request)
-            if self.used.get(name, 0) + request.slots > self.limits[name]
-        )
+        return tuple(name for name in self.scopes(request) if not self._fits(name, request))
+
+    def _fits(self, scope: str, request: Request) -> bool:
+        free = self.devices.get(scope)
+        if free is not None:
+            return sum(room > 0 for room in free) >= request.slots
+        return self.used.get(scope, 0) + _charge(scope, request) <= self.limits[scope]
 
     def too_large(self, request: Request) -> tuple[str, ...]:
         """The scopes that could not hold the request even if they were empty."""
-        return tuple(name for name in self.scopes(request) if request.slots > self.limits[name])
+        return tuple(
+            name
+            for name in self.scopes(request)
+            if _charge(name, request) > len(self.devices.get(name, range(self.limits[name])))
+        )
+
+    def place(self, request: Request) -> tuple[int, ...]:
+        """Which devices of its pool a request that fits is given, by index: the least used."""
+        free = self.devices.get(request.pool, ())
+        emptiest = sorted(range(len(free)), key=lambda index: -free[index])[: request.slots]
+        return tuple(sorted(emptiest)) if free else ()
+
+
+def _charge(scope: str, request: Request) -> int:
+    return 1 if request.throttle and scope == array_scope(request.throttle) else request.slots
 
 
 class Decision(NamedTuple):
@@ -79,8 +114,9 @@ class Decision(NamedTuple):
 def decide(mine: Request, line: Iterable[Request], capacity: Capacity) -> Decision:
     """Settle one request against the others in line.
 
-    `line` holds at least the first request of each class of equal size and pool among those that compete:
-    due, not paused, with somebody there to take the slots. `mine` itself may be among them.
+    `line` holds at least the first request of each class of equal size and pool among those that compete
+    (due, not paused, with somebody there to take the slots), and all that have been bypassed often enough.
+    `mine` itself may be among them.
     """
     too_large = capacity.too_large(mine)
     if too_large:

@@ -79,7 +79,7 @@ def before_run(
 
     `next_look` says, by position, at which monotonic instant a file or probe is to be looked at again.
     """
-    deadline = _deadline_event(job, spec, now)
+    deadline = deadline_event(job, spec, now)
     if deadline is not None:
         return Step("commit", deadline)
     if job.phase == "waiting":
@@ -89,7 +89,7 @@ def before_run(
     return Step("request", wait=_until_deadline(job, spec, now))
 
 
-def _deadline_event(job: Job, spec: Spec, now: Now) -> transitions.Event | None:
+def deadline_event(job: Job, spec: Spec, now: Now) -> transitions.Event | None:
     """The end of a job whose time is over before a run could start."""
     if spec.job_timeout is not None and job.watch.elapsed(now) >= spec.job_timeout:
         return transitions.Event("timed_out", "completed", "job_timeout", "timed_out")
@@ -123,13 +123,10 @@ def _at_the_gates(
     settled = tuple(edge for edge in edges if not edge.judged and edge.parent_phase == "completed")
     if settled:
         return Step("receipts", edges=settled)
-    if any(edge.judged and not edge.satisfied for edge in edges):
-        return Step("commit", transitions.Event("aborted", "completed", "dependency_unsatisfied", "aborted"))
     open_since = _conditions_met_at(conditions, spec.wait_mode)
-    if open_since is not None and all(edge.judged for edge in edges):
-        return Step(
-            "commit", transitions.Event("gates_opened", "queued", due=_place(job, edges, open_since, now))
-        )
+    event = judge_gates(job, edges, open_since, now)
+    if event is not None:
+        return Step("commit", event)
     ready = []
     waits = [_until_deadline(job, spec, now)]
     if open_since is None:
@@ -142,6 +139,20 @@ def _at_the_gates(
     if ready:
         return Step("look", conditions=tuple(ready))
     return Step("sleep", wait=_earliest(*waits))
+
+
+def judge_gates(
+    job: Job, edges: Sequence[Edge], open_since: int | None, now: Now
+) -> transitions.Event | None:
+    """What the receipts on a job's edges come to; None as long as it must wait.
+
+    `open_since` is when the wait conditions were met (wall µs, 0 if there are none), None if they are not.
+    """
+    if any(edge.judged and not edge.satisfied for edge in edges):
+        return transitions.Event("aborted", "completed", "dependency_unsatisfied", "aborted")
+    if open_since is None or not all(edge.judged for edge in edges):
+        return None
+    return transitions.Event("gates_opened", "queued", due=_place(job, edges, open_since, now))
 
 
 def _conditions_met_at(conditions: Sequence[Condition], mode: str) -> int | None:
@@ -223,12 +234,16 @@ def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: 
 
     `fresh` is the run if its result is recorded by this very event, else None: it has been counted already.
     """
+    if job.stop_reason == "requeued":
+        return transitions.Event("repeated", "queued", "requeued", run=fresh)
     counted = job if fresh is None else transitions.count(job, fresh)
-    job_timed_out = spec.job_timeout is not None and job.watch.elapsed(now) >= spec.job_timeout
+    assert run.finished_at is not None
+    # The run was over in time or not when it ended: ending its leftovers cannot turn its success around.
+    since = max(now.wall - run.finished_at, 0)
+    job_timed_out = spec.job_timeout is not None and job.watch.elapsed(now) - since >= spec.job_timeout
     verdict = after_run(spec.policy, counted, run, job_timed_out, now, draw)
     if verdict.outcome is not None:
         return transitions.Event("ended", "completed", verdict.reason, verdict.outcome, run=fresh)
-    assert run.finished_at is not None
     due = verdict.due or Deadline(run.finished_at, now.boot, now.mono)
     return transitions.Event("repeated", "queued", run.outcome, due=due, run=fresh)
 

@@ -42,7 +42,8 @@ IN_LINE = 1  # queued and due: it competes
 SILENT = 2  # queued and due, but nobody answers for it: it does not compete until its owner shows up again
 
 # Why a run was stopped, by rising weight: a heavier reason replaces a lighter one that is under way.
-STOP_REASONS = ("run_timeout", "job_timeout", "cancelled")
+# `requeued`: its worker had to stop; the job goes back to its place in line, uncharged.
+STOP_REASONS = ("requeued", "run_timeout", "job_timeout", "cancelled")
 
 
 class Job(NamedTuple):
@@ -51,6 +52,8 @@ class Job(NamedTuple):
     `queue` is empty for a supervised job and `pool` is empty without a pool. `due` is when the job becomes or
     became eligible; its `wall` is the public `next_run_at`. `attempts` counts the runs started in this round,
     `runs` those ever started. `epoch` grows with each change of owner, `revision` with each transition.
+    `array_id` is the id of the first job of its array; `throttle` repeats it if the array lets only so many
+    of its jobs run at once, else it is 0. `conditional` is 1 if the job has wait conditions.
     """
 
     id: int
@@ -77,6 +80,10 @@ class Job(NamedTuple):
     epoch: int
     watch: Stopwatch
     name: str | None
+    array_id: int | None
+    array_index: int | None
+    throttle: int
+    conditional: int
     submitted_at: int
     started_at: int | None
     completed_at: int | None

@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
 
 def judge_end(policy: Policy, exit_code: int | None, signal: int | None, stop_reason: str | None) -> str:
     """The outcome of a run whose target has ended: a stop that was asked for outweighs the exit code."""
-    if stop_reason == "cancelled":
+    if stop_reason in ("cancelled", "requeued"):
         return "cancelled"
     if stop_reason is not None:
         return "timed_out"
@@ -120,6 +120,8 @@ def retry_delay(policy: Policy, failures: int, draw: float) -> int:
     either side, never below zero nor above the cap.
     """
     delay = policy.delay
+    # A lost run is not counted among the failures: after it there may be none yet.
+    failures = max(failures, 1)
     if policy.backoff == "linear":
         delay *= failures
     elif policy.backoff == "exponential":

@@ -95,6 +95,10 @@ def submit(submission: Submission, gated: bool, owner: int | None, now: Now) -> 
         epoch=1 if owner is not None else 0,
         watch=Stopwatch().start(now),
         name=submission.name,
+        array_id=None,
+        array_index=submission.array_index,
+        throttle=0,
+        conditional=int(bool(submission.conditions)),
         submitted_at=now.wall,
         started_at=None,
         completed_at=None,
@@ -150,8 +154,11 @@ def _into_line(job: Job, event: Event, now: Now) -> Job:
 
 
 def count(job: Job, run: Run) -> Job:
-    """The job with a run that has just got its outcome counted; a lost run consumes no retry."""
-    if run.outcome is None or run.outcome == "lost":
+    """The job with a run that has just got its outcome counted.
+
+    A lost run consumes no retry, nor does one that was cancelled: the job ends, or its worker had to stop.
+    """
+    if run.outcome in (None, "lost", "cancelled"):
         return job
     if run.outcome == "success":
         return job._replace(successes=job.successes + 1)

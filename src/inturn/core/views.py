@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.moment import Now
+    from inturn.core.reasons import Agent, Reason
+    from inturn.core.spec import Spec
 else:
     from inturn.core.records import NamedTuple
 
@@ -36,14 +38,17 @@ class Filters(NamedTuple):
 
 
 class Keeper(NamedTuple):
-    """The owner of a job: `kind` of process, its identity, wall microseconds of registration and lease.
+    """The owner of a job. Its lock file, named by `token`, was that device and inode.
 
-    `gone_at` is when it was proven dead.
+    `registered_at` and the end of the lease are wall microseconds; `gone_at` is when it was proven dead.
     """
 
     id: int
     kind: str
+    token: str
     identity: str
+    lock_dev: int
+    lock_ino: int
     registered_at: int
     gone_at: int | None
     lease_wall: int
@@ -71,6 +76,19 @@ class View(NamedTuple):
         return self.runs[-1] if self.runs else None
 
 
+class Dossier(NamedTuple):
+    """A job with all about it. `holder` is its admission; `dependents` are the edges that lead to it."""
+
+    view: View
+    spec: Spec
+    key: str | None
+    holder: Holder | None
+    dependents: tuple[Edge, ...]
+    entries: tuple[LedgerEntry, ...]
+    agent: Agent | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
 class LedgerEntry(NamedTuple):
     """One change of phase; `source` is None for a submission, `at` is wall microseconds."""
 
@@ -85,7 +103,10 @@ class LedgerEntry(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """An admission: who holds how many slots of the store and of `pool`, since when (wall microseconds)."""
+    """An admission: who holds how many slots of the store and of `pool`, since when (wall microseconds).
+
+    `devices` are those of the pool, joined by commas.
+    """
 
     job_id: int
     name: str | None
@@ -93,6 +114,7 @@ class Holder(NamedTuple):
     pool: str
     queue: str
     run: int
+    devices: str
     granted_at: int
 
 
@@ -100,6 +122,7 @@ class Scope(NamedTuple):
     """The store-wide limit (an empty name) or a pool. `slots` is None for unlimited.
 
     `declared` says that the configuration file sets it; `in_line` counts the requests that wait for it.
+    `devices` is empty for a plain pool.
     """
 
     name: str
@@ -108,6 +131,7 @@ class Scope(NamedTuple):
     used: int
     in_line: int
     holders: tuple[Holder, ...]
+    devices: tuple[str, ...] = ()
 
     @property
     def free(self) -> int | None:

@@ -35,16 +35,21 @@ def request(tools: Tools, job: Job, now: Now) -> Transition | None:
         current = jobs.load(store, job.id)
         if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
             raise Stale(f"job {job.id} has changed")
-        decision = admissions.settle(store, current, now)
-        return _admit(tools, current, decision, now) if decision.admitted else None
+        return take(tools, current, now)
+
+
+def take(tools: Tools, job: Job, now: Now) -> Transition | None:
+    """Admit a job that is in line if it is its turn, inside the present write transaction."""
+    decision = admissions.settle(tools.store, job, now)
+    return _admit(tools, job, decision, now) if decision.admitted else None
 
 
 def _worth_asking(tools: Tools, job: Job) -> bool:
     """A look without the write lock: most polls end here."""
     with tools.store.reading():
-        room = admissions.capacity(tools.store)
         mine = admissions.request_of(job)
-        decision = admission.decide(mine, admissions.line(tools.store, room, job.pool), room)
+        room, competing = admissions.view(tools.store, mine)
+        decision = admission.decide(mine, competing, room)
     # Whether an older request leaves its offer unanswered is found out with the lock held.
     return decision.admitted or decision.reason == "yields"
 
@@ -60,6 +65,7 @@ def _admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Tr
         token=os.urandom(12).hex(),
         log=f"logs/{job.id // JOBS_PER_DIRECTORY}/{job.id}.{number}",
         admitted_at=now.wall,
+        devices=admissions.devices_for(tools.store, job),
     )
     if decision.passed is not None:
         admissions.count_bypass(tools.store, decision.passed)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from inturn.core.moment import MILLISECOND
 from inturn.core.polling import jittered, poll_interval
+from inturn.errors import InturnError
 from inturn.host import wake
-from inturn.store import owners
+from inturn.owners.task import Task
+from inturn.store import jobs, owners
+from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inturn.core.moment import Now
-    from inturn.owners.task import Task
     from inturn.owners.tools import Tools
 
 # How often the logs of live runs are measured (µs), so that the order of the streams can be told.
 SAMPLE_EVERY = 100 * MILLISECOND
+
+# How long an owner leaves a store alone that has just failed it (µs).
+AFTER_ERROR = 200 * MILLISECOND
+
+UNREAD = -1
 
 
 class Owner:
@@ -26,7 +33,7 @@ class Owner:
         self.tasks: list[Task] = []
         self._tools = tools
         self._fifo = fifo
-        self._version = -1
+        self._version = UNREAD
         self._interval = 0
         self._renew_at = 0
 
@@ -37,30 +44,60 @@ class Owner:
         """
         # Before the store is looked at: a hint that comes later wakes us again.
         wake.drain(self._fifo)
-        self._observe()
-        waits = [jittered(self._interval, self._tools.draw())]
-        for task in list(self.tasks):
-            wait = task.advance()
-            if task.done:
-                self.tasks.remove(task)
-            elif wait is not None:
-                waits.append(wait)
-        if not self.tasks:
+        try:
+            waits = self._work()
+        except (InturnError, CommitUnknown):
+            # The store is locked, or its disk is full or failing. Nothing is forced: what runs goes on, and
+            # when the store can be read again, it says what was committed.
+            self._version = UNREAD
+            waits = [AFTER_ERROR]
+        if self._finished():
             return set()
-        waits += self._keep_up()
         watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(min(waits), 0))
         return ready.intersection(extra)
+
+    def _work(self) -> list[int]:
+        """Do what can be done; returns the times until there may be more (µs)."""
+        self._observe()
+        waits = [jittered(self._interval, self._tools.draw()), *self._seek()]
+        for task in list(self.tasks):
+            wait = task.advance()
+            if task.done:
+                self._ended(task)
+                waits.append(0)
+            elif wait is not None:
+                waits.append(wait)
+        return waits + self._keep_up()
+
+    def _seek(self) -> list[int]:
+        """Look for more to do; returns when to look again (µs). A supervisor has its one job."""
+        return []
+
+    def _finished(self) -> bool:
+        return not self.tasks
+
+    def _ended(self, task: Task) -> None:
+        self.tasks.remove(task)
 
     def _observe(self) -> None:
         """Look at the store: whatever others have committed shows in its version."""
         version = self._tools.store.version()
         if version == self._version:
             return
-        self._version = version
+        was_unread, self._version = self._version == UNREAD, version
         self._interval = poll_interval(owners.count_live(self._tools.store))
         for task in self.tasks:
             task.reload()
+        if was_unread:
+            self._find_own_jobs()
+
+    def _find_own_jobs(self) -> None:
+        """Take care of jobs that are ours unbeknown to us: the commit that made them so seemed to fail."""
+        known = {task.job.id for task in self.tasks}
+        for job in jobs.owned_by(self._tools.store, self._tools.owner):
+            if job.id not in known:
+                self.tasks.append(Task(self._tools, job))
 
     def _keep_up(self) -> list[int]:
         """Measure the logs of live runs and renew the lease; returns when to do so again."""

@@ -38,7 +38,8 @@ LEFTOVER_INTERVAL = 10 * MILLISECOND
 class Task:
     """One job in the hands of its owner."""
 
-    def __init__(self, tools: Tools, job: Job) -> None:
+    def __init__(self, tools: Tools, job: Job, run: Run | None = None) -> None:
+        """Take care of `job`; `run` is the one that has just been reserved for it, if there is one."""
         self.job = job
         self._tools = tools
         self._store = tools.store
@@ -47,7 +48,7 @@ class Task:
         self._conditions: list[Condition] = []
         self._next_look: dict[int, int] = {}
         self._pending: dict[int, tuple[Condition, Pending]] = {}
-        self._run: Run | None = None
+        self._run = run
         self._running: Running | None = None
         self._sight = decide.Sight()
         self._load_gates()
@@ -93,6 +94,14 @@ class Task:
             self._edges = gates.edges(self._store, self.job.id)
             self._conditions = gates.conditions(self._store, self.job.id)
 
+    def stop(self, reason: str) -> None:
+        """Ask for the end of the run, unless that is under way for a heavier reason."""
+        if self.job.phase in ACTIVE and transitions.heavier(reason, self.job.stop_reason):
+            try:
+                self._commit(transitions.Event("stop_requested", "stopping", reason), self._tools.now())
+            except Stale:
+                self.reload()
+
     def accept(self) -> None:
         """Take a job over that has just been submitted.
 
@@ -126,9 +135,13 @@ class Task:
             return decide.before_run(
                 self.job, self._spec, self._edges, self._conditions, self._next_look, now
             )
+        if self._run is None or self._run.number != self.job.runs:
+            self._run = jobs.load_run(self._store, self.job.id, self.job.runs)
+        assert self._run is not None
         if self._running is None:
             return decide.Step("launch")
-        assert self._run is not None
+        if self.job.phase == "starting":
+            return decide.Step("bind")
         self._look_at_run()
         step = decide.during_run(self.job, self._spec, self._run, self._sight, now, self._tools.draw())
         if step.kind == "sleep" and self._sight.ended is not None:
@@ -160,6 +173,8 @@ class Task:
             self._committed(admitted)
         elif step.kind == "launch":
             self._launch(now)
+        elif step.kind == "bind":
+            self._bind(now)
         else:
             self._stop(step.kind, now)
         return False
@@ -243,7 +258,6 @@ class Task:
             started_at=now.wall,
             watch=Stopwatch().start(now),
         )
-        self._bind(self._run, now)
 
     def _launch_of(self, run: Run) -> Launch:
         stem = os.path.join(self._tools.directory, run.log)
@@ -275,11 +289,12 @@ class Task:
                 event = decide.conclude(self.job, self._spec, failed, failed, now, self._tools.draw())
                 self._commit(event, now)
 
-    def _bind(self, run: Run, now: Now) -> None:
+    def _bind(self, now: Now) -> None:
         """Record which process the run is; a stop may have been asked for since it was reserved."""
-        event = transitions.Event("started", "running", run=run)
+        run = self._run
+        assert run is not None
         try:
-            self._commit(event, now)
+            self._commit(transitions.Event("started", "running", run=run), now)
         except Stale:
             self.reload()
             with self._store.writing(durable=False):

@@ -10,7 +10,7 @@ from inturn.store.settings import Applied, Pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import NamedTuple
 
     from inturn.config import Config
@@ -21,21 +21,25 @@ else:
 
 
 class Rules(NamedTuple):
-    """Which options `defaults` may name, and the check of a value, which raises InturnError."""
+    """Which options `defaults` may name, the check of one value, and that of all of them together.
+
+    The checks raise InturnError.
+    """
 
     names: Collection[str]
     check: Callable[[str, object], object]
+    check_together: Callable[[Mapping[str, object]], object]
 
 
 class Change(NamedTuple):
-    """One capacity that `config apply` changed. An empty `name` is the store-wide limit.
+    """One capacity as it was and as it is to be. An empty `name` is the store-wide limit.
 
-    None stands for unlimited, `absent` for a pool that is not there.
+    None is a pool that does not exist, or no store-wide limit.
     """
 
     name: str
-    before: int | str | None
-    after: int | str | None
+    before: Pool | None
+    after: Pool | None
 
 
 def defaults(context: Context, rules: Rules) -> dict[str, object]:
@@ -49,12 +53,12 @@ def defaults(context: Context, rules: Rules) -> dict[str, object]:
     assert store is not None
     signature = config.signature(context.config_path)
     if signature is None:
-        _must_not_be_named(context)
+        require_if_named(context)
         return {}
     known = settings.applied(store)
     if known is not None and known.path == context.config_path and known.signature == signature:
         return _parse(known.defaults)
-    read = config.load(context.config_path, rules.names, rules.check)
+    read = load(context.config_path, rules)
     if known is not None and known.path != context.config_path:
         context.notice(
             f"capacities are those of {known.path}; to use those of {context.config_path}:"
@@ -75,32 +79,52 @@ def apply(context: Context, rules: Rules) -> list[Change]:
     signature = config.signature(context.config_path)
     if signature is None:
         raise _no_file(context)
-    return _apply(
-        context, store, config.load(context.config_path, rules.names, rules.check), signature, strict=True
-    )
+    return _apply(context, store, load(context.config_path, rules), signature, strict=True)
+
+
+def load(path: str, rules: Rules) -> Config:
+    """Read and check a file, without looking at any store. Raises InturnError `config_invalid`."""
+    read = config.load(path, rules.names, rules.check)
+    try:
+        rules.check_together(dict(read.defaults))
+    except InturnError as problem:
+        raise InturnError("config_invalid", f"{path}: {problem.message}", problem.hint) from None
+    return read
+
+
+def plan(current: Iterable[Pool], read: Config) -> list[Change]:
+    """What would have to change for these capacities to be those of the file.
+
+    What a command has set stays unless the file declares it; what the file declared before and no longer does
+    is removed.
+    """
+    before = {pool.name: pool for pool in current}
+    wanted = {pool.name: Pool(pool.name, pool.slots, True, *pool[2:]) for pool in read.pools}
+    if read.max_active_slots is not None:
+        wanted[STORE] = Pool(STORE, read.max_active_slots, True)
+    removed = [
+        Change(name, pool, None) for name, pool in before.items() if pool.declared and name not in wanted
+    ]
+    return removed + [
+        Change(name, before.get(name), pool) for name, pool in wanted.items() if pool != before.get(name)
+    ]
 
 
 def _apply(
     context: Context, store: Store, read: Config, signature: tuple[int, int, int], strict: bool
 ) -> list[Change]:
     now = context.now()
-    wanted = {pool.name: Pool(pool.name, pool.slots, True, *pool[2:]) for pool in read.pools}
-    if read.max_active_slots is not None:
-        wanted[STORE] = Pool(STORE, read.max_active_slots, True)
     with store.writing():
-        changes = []
-        current = {pool.name: pool for pool in settings.pools(store)}
-        for name, pool in current.items():
-            if pool.declared and name not in wanted and _may_remove(context, store, name, strict):
-                settings.remove_pool(store, name)
-                changes.append(Change(name, pool.slots, "absent" if name else None))
-        for name, pool in wanted.items():
-            if pool != current.get(name):
-                settings.set_pool(store, pool)
-                before = current.get(name)
-                changes.append(
-                    Change(name, before.slots if before else "absent" if name else None, pool.slots)
-                )
+        changes = [
+            change
+            for change in plan(settings.pools(store), read)
+            if change.after is not None or _may_remove(context, store, change.name, strict)
+        ]
+        for change in changes:
+            if change.after is None:
+                settings.remove_pool(store, change.name)
+            else:
+                settings.set_pool(store, change.after)
         fresh = Applied(read.path, read.digest, signature, _format(dict(read.defaults)), now.wall)
         settings.note_applied(store, fresh)
         admissions.wake_admissible(store, now)
@@ -120,8 +144,11 @@ def _may_remove(context: Context, store: Store, name: str, strict: bool) -> bool
     return False
 
 
-def _must_not_be_named(context: Context) -> None:
-    """No file changes nothing, unless somebody asked for it by name."""
+def require_if_named(context: Context) -> None:
+    """Raise InturnError `config_invalid` if the file, which does not exist, was asked for by name.
+
+    No file changes nothing otherwise.
+    """
     if context.config_origin != "default":
         raise _no_file(context)
 

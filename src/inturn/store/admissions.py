@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from inturn.core.admission import STORE, Capacity, Decision, Request, admissible, decide
+from inturn.core.admission import STORE, Capacity, Decision, Request, admissible, array_scope, decide
 from inturn.core.job import IN_LINE, SILENT
 from inturn.core.moment import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import NamedTuple
+
     from inturn.core.job import Job
     from inturn.core.moment import Now
     from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
 
 # An owner that has left an offer unanswered for so long (µs) does not compete until it shows up again.
 PATIENCE = 10 * SECOND
@@ -18,41 +23,103 @@ PATIENCE = 10 * SECOND
 # Rows whose time has come, moved to the line in one transaction: a bound on how long the write lock is held.
 PROMOTE_AT_MOST = 2000
 
+_A_DAY = 24 * 3600 * SECOND
+
+_NEXT_DUE = "SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?"
+
 _HEAD = """
-    SELECT id, priority, next_run_at, slots, pool, bypass_count, queue FROM jobs
-    WHERE in_line = 1 AND (pool, queue, slots) > (?, ?, ?)
-    ORDER BY pool, queue, slots, priority DESC, next_run_at, id LIMIT 1
+    SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
+    WHERE in_line = 1 AND (pool, queue, throttle, slots) > (?, ?, ?, ?)
+    ORDER BY pool, queue, throttle, slots, priority DESC, next_run_at, id LIMIT 1
 """
 
 
-def capacity(store: Store) -> Capacity:
-    """The finite limits, and the slots in use of each scope."""
-    limits = dict(store.execute("SELECT name, slots FROM pools WHERE slots IS NOT NULL"))
+class Standing(NamedTuple):
+    """The first request of a class in line, and the queue that it stands in ('' for a supervised job)."""
+
+    request: Request
+    queue: str
+
+
+def capacity(store: Store, throttles: Collection[int] = ()) -> Capacity:
+    """The finite limits, and the slots in use of each scope; `throttles` are the arrays that matter."""
+    limits: dict[str, int] = {}
+    devices: dict[str, list[int]] = {}
+    for name, slots, names, per_device in store.execute("SELECT name, slots, devices, per_device FROM pools"):
+        if slots is not None:
+            limits[name] = slots
+        if names:
+            devices[name] = _free_devices(store, name, names.split(","), per_device)
     used = dict(store.execute("SELECT pool, sum(slots) FROM admissions WHERE pool <> '' GROUP BY pool"))
     used[STORE] = store.row("SELECT coalesce(sum(slots), 0) FROM admissions")[0]
-    return Capacity(limits, used)
+    for array in throttles:
+        scope = array_scope(array)
+        limits[scope] = store.row("SELECT at_once FROM arrays WHERE id = ?", (array,))[0]
+        used[scope] = store.row("SELECT count(*) FROM admissions WHERE throttle = ?", (array,))[0]
+    return Capacity(limits, used, devices)
 
 
-def line(store: Store, room: Capacity, pool: str | None = None) -> list[Request]:
-    """The first request of each class of equal pool, queue and size among those that compete.
+def _free_devices(store: Store, pool: str, names: list[str], per_device: int) -> list[int]:
+    free = dict.fromkeys(names, per_device)
+    for (given,) in store.execute("SELECT devices FROM admissions WHERE pool = ?", (pool,)):
+        for name in filter(None, given.split(",")):
+            if name in free:  # else the pool has lost this device meanwhile
+                free[name] -= 1
+    return list(free.values())
 
-    With a `pool`, those that share a finite scope with its requests; with None, all. A loose index scan: its
-    cost grows with the number of classes, not of jobs.
+
+def heads(store: Store, pool: str | None = None) -> list[Standing]:
+    """The first request of each class of equal pool, queue, array and size; all pools, or one.
+
+    A loose index scan: its cost grows with the number of classes, not of jobs.
     """
-    if pool is not None and STORE not in room.limits:
-        if pool not in room.limits:
-            return []
-        start, only = (pool, "", 0), pool
-    else:
-        start, only = ("", "", 0), None
-    heads = []
-    row = store.row(_HEAD, start)
-    while row is not None and (only is None or row[4] == only):
+    found = []
+    row = store.row(_HEAD, (pool or "", "", 0, 0))
+    while row is not None and (pool is None or row[4] == pool):
         *fields, queue = row
-        if not queue:
-            heads.append(Request(*fields))
-        row = store.row(_HEAD, (row[4], queue, row[3]))
-    return heads
+        request = Request._make(fields)
+        found.append(Standing(request, queue))
+        row = store.row(_HEAD, (request.pool, queue, request.throttle, request.slots))
+    return found
+
+
+def served_queues(store: Store) -> set[str]:
+    """The queues from which a live worker would claim now: a place is free, the ceiling not reached."""
+    return {
+        queue
+        for (queue,) in store.execute(
+            """
+            SELECT DISTINCT queue FROM worker_queues JOIN owners ON owners.id = owner
+            WHERE accepting AND NOT silent AND gone_at IS NULL
+                AND (SELECT count(*) FROM admissions WHERE admissions.owner = owners.id) < places
+                AND (ceiling IS NULL
+                    OR (SELECT count(*) FROM admissions AS active WHERE active.queue = worker_queues.queue)
+                        < ceiling)
+            """
+        )
+    }
+
+
+def line(store: Store, limits: Mapping[str, int], mine: Request | None = None) -> list[Request]:
+    """The head of each class that competes: of those that share a finite scope with `mine`, or of all."""
+    if mine is None or STORE in limits:
+        standing = heads(store)
+    elif mine.pool in limits or mine.throttle:
+        standing = heads(store, mine.pool)
+    else:
+        return []
+    served = served_queues(store) if any(one.queue for one in standing) else set()
+    return [one.request for one in standing if not one.queue or one.queue in served]
+
+
+def view(store: Store, mine: Request | None = None) -> tuple[Capacity, list[Request]]:
+    """Capacity and competing heads, as one decision needs them."""
+    room = capacity(store, {mine.throttle} if mine is not None and mine.throttle else ())
+    competing = line(store, room.limits, mine)
+    throttles = {request.throttle for request in competing if request.throttle}
+    if throttles:
+        room = capacity(store, throttles | ({mine.throttle} if mine is not None and mine.throttle else set()))
+    return room, competing
 
 
 def promote(store: Store, now: Now) -> int:
@@ -84,20 +151,37 @@ def promote(store: Store, now: Now) -> int:
     return promoted
 
 
+def is_anything_due(store: Store, now: Now) -> bool:
+    """Whether there is anything for `promote` to do. Only looks."""
+    return next_due(store, now) <= 0
+
+
+def next_due(store: Store, now: Now) -> int:
+    """Microseconds until the next queued job is due; a day if there is none before that."""
+    mono = store.row(_NEXT_DUE, (now.boot,))[0]
+    wall = store.row(_NEXT_DUE, ("",))[0]
+    waits = [_A_DAY]
+    if mono is not None:
+        waits.append(mono - now.mono)
+    if wall is not None:
+        waits.append(wall - now.wall)
+    return min(waits)
+
+
 def show_up(store: Store, job: Job) -> None:
     """The owner of a request answers for it: it competes (again)."""
     store.execute(
         """
-        UPDATE jobs SET in_line = max(in_line, ?) - (in_line = ?), yielded_mono = NULL, yielded_boot = NULL
-        WHERE id = ? AND (in_line = ? OR yielded_mono IS NOT NULL)
+        UPDATE jobs SET in_line = ?, yielded_mono = NULL, yielded_boot = NULL
+        WHERE id = ? AND (in_line = ? OR in_line = ? AND yielded_mono IS NOT NULL)
         """,
-        (IN_LINE, SILENT, job.id, SILENT),
+        (IN_LINE, job.id, SILENT, IN_LINE),
     )
 
 
 def request_of(job: Job) -> Request:
     """What a job asks for, and where it stands."""
-    return Request(job.id, job.priority, job.due.wall, job.slots, job.pool, job.bypass_count)
+    return Request(job.id, job.priority, job.due.wall, job.slots, job.pool, job.bypass_count, job.throttle)
 
 
 def settle(store: Store, job: Job, now: Now) -> Decision:
@@ -105,9 +189,10 @@ def settle(store: Store, job: Job, now: Now) -> Decision:
 
     Requests that have been offered slots for too long without an answer are left out of the line and marked.
     """
+    mine = request_of(job)
     while True:
-        room = capacity(store)
-        decision = decide(request_of(job), line(store, room, job.pool), room)
+        room, competing = view(store, mine)
+        decision = decide(mine, competing, room)
         if decision.reason != "yields" or not _silence(store, decision, now):
             return decision
 
@@ -125,7 +210,14 @@ def _silence(store: Store, decision: Decision, now: Now) -> bool:
         return False
     if now.mono - since < PATIENCE:
         return False
-    mark_silent(store, other)
+    queue = store.row("SELECT queue FROM jobs WHERE id = ?", (other,))[0]
+    if queue:
+        store.execute(
+            "UPDATE owners SET silent = 1 WHERE id IN (SELECT owner FROM worker_queues WHERE queue = ?)",
+            (queue,),
+        )
+    else:
+        mark_silent(store, other)
     return True
 
 
@@ -138,11 +230,20 @@ def grant(store: Store, job: Job, at: int) -> None:
     """Charge an admitted job's slots."""
     store.execute(
         """
-        INSERT INTO admissions (job_id, run, owner, pool, queue, slots, granted_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO admissions (job_id, run, owner, pool, queue, slots, throttle, devices, granted_at)
+        SELECT job_id, number, ?, ?, ?, ?, ?, devices, ? FROM runs WHERE job_id = ? AND number = ?
         """,
-        (job.id, job.runs, job.owner, job.pool, job.queue, job.slots, at),
+        (job.owner, job.pool, job.queue, job.slots, job.throttle, at, job.id, job.runs),
     )
+
+
+def devices_for(store: Store, job: Job) -> str:
+    """The devices of its pool that an admitted job is given, joined by commas; '' if the pool has none."""
+    row = store.row("SELECT devices FROM pools WHERE name = ? AND devices <> ''", (job.pool,))
+    if row is None:
+        return ""
+    names = row[0].split(",")
+    return ",".join(names[index] for index in capacity(store).place(request_of(job)))
 
 
 def release(store: Store, job_id: int) -> None:
@@ -158,13 +259,26 @@ def count_bypass(store: Store, passed: Request) -> None:
 def wake_admissible(store: Store, now: Now) -> None:
     """Have those woken, after the commit, that may be admitted now."""
     promote(store, now)
-    room = capacity(store)
-    store.wake(_owner_tokens(store, [request.job_id for request in admissible(line(store, room), room)]))
+    room, competing = view(store)
+    store.wake(_owner_tokens(store, [request.job_id for request in admissible(competing, room)]))
 
 
 def _owner_tokens(store: Store, job_ids: list[int]) -> list[str]:
-    rows = [
-        store.row("SELECT token FROM owners JOIN jobs ON jobs.owner = owners.id WHERE jobs.id = ?", (job_id,))
-        for job_id in job_ids
-    ]
-    return [row[0] for row in rows if row is not None]
+    """Who would take the slots of these jobs: their supervisors, or a worker of their queue."""
+    tokens = []
+    for job_id in job_ids:
+        row = store.row(
+            """
+            SELECT CASE WHEN queue = '' THEN (SELECT token FROM owners WHERE owners.id = jobs.owner)
+                ELSE (SELECT token FROM owners JOIN worker_queues ON worker_queues.owner = owners.id
+                    WHERE worker_queues.queue = jobs.queue AND accepting AND gone_at IS NULL
+                        AND (SELECT count(*) FROM admissions WHERE admissions.owner = owners.id) < places
+                    LIMIT 1)
+                END
+            FROM jobs WHERE id = ?
+            """,
+            (job_id,),
+        )
+        if row is not None and row[0] is not None:
+            tokens.append(row[0])
+    return tokens

@@ -44,18 +44,33 @@ def open_store(directory: str, ring: Callable[[Iterable[str]], None], create: bo
     path = os.path.join(directory, FILE_NAME)
     try:
         if create:
-            # SQLite would create it readable by others; its -wal and -shm take their mode from it.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            _create(path)
+        no_wal = not os.path.exists(path + "-wal")
         connection = _connect(path)
         try:
             migrate.bring_up_to_date(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
+            if no_wal:
+                # What was refused is left as it was: SQLite removes the -wal and -shm that it has just made.
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             connection.close()
             raise
     except (apsw.Error, OSError) as error:
         raise translate(error, path) from error
     return Store(connection, path, ring)
+
+
+def _create(path: str) -> None:
+    """Make an empty file, if there is none: SQLite would make one that others can read.
+
+    Its -wal and -shm take their mode from it. A file that is there is not opened: closing it would drop the
+    locks of every connection that this process has to it.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        pass
 
 
 def _connect(path: str) -> apsw.Connection:
@@ -115,12 +130,13 @@ class Store:
         Raises Stale from the body untouched; errors of SQLite become InturnError, and a failed COMMIT becomes
         CommitUnknown.
         """
+        transaction = Transaction(self.connection, self.path, "BEGIN IMMEDIATE", self._committed)
         wanted = "FULL" if durable else "NORMAL"
         if self._synchronous != wanted:
             self.connection.execute(f"PRAGMA synchronous = {wanted}")
             self._synchronous = wanted
         self._to_wake.clear()
-        return Transaction(self.connection, self.path, "BEGIN IMMEDIATE", self._committed)
+        return transaction
 
     def reading(self) -> Transaction:
         """A read transaction: all its statements see one state of the store."""

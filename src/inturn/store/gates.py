@@ -6,7 +6,7 @@ from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from inturn.core.job import Condition, Edge
     from inturn.core.moment import Now
@@ -80,6 +80,47 @@ def write_observation(store: Store, condition: Condition) -> None:
             condition.job_id,
             condition.position,
         ),
+    )
+
+
+def unwatched(store: Store, queues: Collection[str]) -> bool:
+    """Whether there is anything for `adopt` to take."""
+    marks = ", ".join("?" * len(queues))
+    return (
+        store.row(
+            f"""
+            SELECT 1 FROM jobs WHERE phase = 'waiting' AND owner IS NULL AND conditional = 1
+                AND queue <> '' AND queue IN ({marks}) LIMIT 1
+            """,
+            tuple(queues),
+        )
+        is not None
+    )
+
+
+def adopt(store: Store, owner: int, queues: Collection[str], limit: int) -> list[int]:
+    """Make a worker the owner of waiting jobs whose conditions nobody looks at; returns their ids.
+
+    So each condition is looked at by one process at a time.
+    """
+    marks = ", ".join("?" * len(queues))
+    rows = store.execute(
+        f"""
+        UPDATE jobs SET owner = ?, epoch = epoch + 1 WHERE id IN (
+            SELECT id FROM jobs WHERE phase = 'waiting' AND owner IS NULL AND conditional = 1
+                AND queue <> '' AND queue IN ({marks})
+            ORDER BY id LIMIT ?)
+        RETURNING id
+        """,
+        (owner, *queues, limit),
+    )
+    return [job_id for (job_id,) in rows]
+
+
+def disown(store: Store, owner: int) -> None:
+    """Give waiting jobs back, so that another worker looks at their conditions."""
+    store.execute(
+        "UPDATE jobs SET owner = NULL, epoch = epoch + 1 WHERE owner = ? AND phase = 'waiting'", (owner,)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.core import transitions
-from inturn.store import admissions, gates, specs
+from inturn.store import admissions, gates, settle, specs
 from inturn.store.rows import (
     JOB_COLUMNS,
     RUN_COLUMNS,
@@ -75,9 +75,14 @@ def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None =
     Raises Stale if a job has changed since it was read: nothing of the transaction may then be kept.
     """
     freed = False
-    for transition in batch:
+    todo = list(batch)
+    known = {transition.before.id for transition in todo}
+    limit = settle.AT_MOST
+    for transition in todo:
         _write(store, transition)
         before, after = transition.before, transition.after
+        if after.queue and before.phase != after.phase:
+            _mind_deadlines(store, after, now)
         if before.owner is not None and before.owner != me:
             store.wake(_tokens(store, before.owner))
         if transitions.holds_slots(before) and not transitions.holds_slots(after):
@@ -86,24 +91,39 @@ def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None =
         elif transitions.holds_slots(after) and not transitions.holds_slots(before):
             admissions.grant(store, after, transition.at)
             freed = True  # A smaller request behind this one may fit as well.
-        elif before.in_line != after.in_line:
-            freed = True
+        elif "queued" in (before.phase, after.phase):
+            freed = True  # It may have held others back, or may itself be admitted.
         if after.phase == "completed":
             store.wake(gates.owners_of_dependents(store, after.id))
+            # Aborts run down the graph: what is found is committed by this same loop.
+            found = settle.dependents(store, after.id, now, limit)
+            limit = max(limit - len(found), 0)
+            # A job that waits for two of these is found twice, and ends once.
+            todo += [one for one in found if one.before.id not in known]
+            known.update(one.before.id for one in found)
     if freed:
         admissions.wake_admissible(store, now)
 
 
+def _mind_deadlines(store: Store, job: Job, now: Now) -> None:
+    if job.owner is None and job.phase in ("waiting", "queued"):
+        settle.note_deadlines(store, job, now)
+    else:
+        settle.forget_deadlines(store, job.id)
+
+
 def _write(store: Store, transition: Transition) -> None:
     before, after, event = transition.before, transition.after, transition.event
+    # Others may have changed these since the job was read: promotions and bypasses touch no revision.
+    afresh = ("in_line", "bypass_count") if event.kind == "admitted" else ("in_line",)
     changes = [
         (column, new)
         for column, old, new in zip(JOB_COLUMNS, job_values(before), job_values(after), strict=True)
-        if old != new
+        if old != new or column in afresh
     ]
     store.execute(
         f"UPDATE jobs SET {', '.join(f'{column} = ?' for column, _ in changes)}"
-        " WHERE id = ? AND revision = ? AND epoch = ?",
+        ", yielded_mono = NULL, yielded_boot = NULL WHERE id = ? AND revision = ? AND epoch = ?",
         (*(value for _, value in changes), before.id, before.revision, before.epoch),
     )
     if store.connection.changes() != 1:

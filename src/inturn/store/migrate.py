@@ -22,6 +22,9 @@ CURRENT = MAJOR * 1000 + len(MIGRATIONS)
 # "intu": tells an inturn store from any other SQLite file.
 APPLICATION_ID = 0x696E7475
 
+# How every SQLite file begins. At 60 follows the user_version, at 68 the application_id (sqlite.org/fileformat2).
+MAGIC = b"SQLite format 3\0"
+
 # How long to insist on the switch to WAL while others open the same new file; SQLite's busy handler does not
 # cover it.
 WAL_DEADLINE = 30.0
@@ -33,7 +36,35 @@ def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
     Creates the schema in an empty file; backs an older one up and migrates it; leaves a newer minor version
     as it is. Raises InturnError `store_unusable` for anything else, without having written.
     """
-    version = _version(connection)
+    _check_header(connection, path)
+    version = _accepted(_version(connection), path)
+    if version >= CURRENT and connection.pragma("journal_mode") == "wal":
+        return
+    if not version:
+        _claim(connection)
+    elif version < CURRENT:
+        _back_up(connection, f"{path}.backup-{version}")
+    _switch_to_wal(connection, path)
+    _migrate(connection, path)
+
+
+def _check_header(connection: apsw.Connection, path: str) -> None:
+    """Refuse by the first bytes of the file what can be refused by them.
+
+    A query would do, but it would put a -wal and a -shm beside a file that is none of our business, and SQLite
+    takes a file of a few bytes for an empty one. What a crash has left beside a journal is SQLite's to judge.
+    """
+    if not os.stat(path).st_size:
+        return
+    whole, header = connection.read("main", 0, 0, 72)
+    if whole and header.startswith(MAGIC):
+        ours = int.from_bytes(header[68:72], "big") == APPLICATION_ID
+        _accepted(int.from_bytes(header[60:64], "big") if ours else None, path)
+    elif not os.path.exists(path + "-journal"):
+        raise apsw.NotADBError("no SQLite header")
+
+
+def _accepted(version: int | None, path: str) -> int:
     if version is None:
         raise InturnError(
             "store_unusable", f"{path} belongs to another program", "name another directory with --dir"
@@ -44,14 +75,7 @@ def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
             f"{path} was written by a newer inturn (schema {version // 1000}.{version % 1000})",
             "upgrade inturn, or name another directory with --dir",
         )
-    if version >= CURRENT and connection.pragma("journal_mode") == "wal":
-        return
-    if version:
-        _back_up(connection, f"{path}.backup-{version}")
-    else:
-        _claim(connection)
-    _switch_to_wal(connection, path)
-    _migrate(connection, path)
+    return version
 
 
 def _version(connection: apsw.Connection) -> int | None:
@@ -110,16 +134,18 @@ def script(name: str) -> bytes:
 def _back_up(connection: apsw.Connection, target: str) -> None:
     """Copy the store before it is changed; if a copy is there, another process came first."""
     unfinished = f"{target}.{os.getpid()}"
-    descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    os.close(descriptor)
-    copy = apsw.Connection(unfinished)
+    # One that a crash has left may be there.
+    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    os.close(os.open(unfinished, flags, 0o600))
     try:
-        with copy.backup("main", connection, "main") as backup:
-            backup.step()
-    finally:
-        copy.close()
-    try:
+        copy = apsw.Connection(unfinished)
+        try:
+            with copy.backup("main", connection, "main") as backup:
+                backup.step()
+        finally:
+            copy.close()
         os.link(unfinished, target)
     except FileExistsError:
         pass
-    os.unlink(unfinished)
+    finally:
+        os.unlink(unfinished)

@@ -6,6 +6,7 @@ from inturn.core.moment import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import NamedTuple
 
     from inturn.core.moment import Now
@@ -88,6 +89,25 @@ def renew_lease(store: Store, owner: int, now: Now) -> None:
 def retire(store: Store, owner: int) -> None:
     """Say goodbye for an owner that has no job any more."""
     store.execute("DELETE FROM owners WHERE id = ?", (owner,))
+
+
+def serve(
+    store: Store, owner: int, queues: Mapping[str, int | None], places: int, accepting: bool = True
+) -> None:
+    """Say which queues a worker claims from, each with its ceiling or None, and how many jobs at a time."""
+    store.execute("UPDATE owners SET accepting = ?, places = ? WHERE id = ?", (int(accepting), places, owner))
+    for queue, ceiling in queues.items():
+        store.execute("INSERT OR REPLACE INTO worker_queues VALUES (?, ?, ?)", (owner, queue, ceiling))
+
+
+def stop_accepting(store: Store, owner: int) -> None:
+    """A worker claims nothing more."""
+    store.execute("UPDATE owners SET accepting = 0 WHERE id = ?", (owner,))
+
+
+def show_up(store: Store, owner: int) -> None:
+    """A worker that had left an offer unanswered is back."""
+    store.execute("UPDATE owners SET silent = 0 WHERE id = ? AND silent", (owner,))
 
 
 def bury(store: Store, owner: int, now: Now) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inturn.core.admission import STORE, Request
 from inturn.core.job import ACTIVE, OUTCOMES
 from inturn.core.views import Holder, Keeper, LedgerEntry, Scope, View, as_of
+from inturn.store import settings
 from inturn.store.rows import (
     SELECT_CONDITION,
     SELECT_EDGE,
@@ -15,6 +16,7 @@ from inturn.store.rows import (
     job_from,
     run_from,
 )
+from inturn.store.settings import Pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,10 +36,10 @@ _COMPLETED_WORDS = frozenset((*OUTCOMES, "ended"))
 # A queued job's time has come, though nobody may have moved it to the line yet: see admissions.promote.
 _DUE = "(next_run_at <= ? AND due_boot <> ? OR due_at <= ? AND due_boot = ?)"
 
-_SELECT_KEEPER = "SELECT id, kind, identity, registered_at, gone_at, lease_wall FROM owners"
+_SELECT_KEEPER = f"SELECT {', '.join(Keeper._fields)} FROM owners"
 _SELECT_ENTRY = "SELECT id, job_id, at, kind, source, target, reason, run FROM events"
 _SELECT_HOLDER = """
-    SELECT jobs.id, jobs.name, admissions.slots, admissions.pool, admissions.queue, run, granted_at
+    SELECT jobs.id, jobs.name, admissions.slots, admissions.pool, admissions.queue, run, devices, granted_at
     FROM admissions JOIN jobs ON jobs.id = admissions.job_id
 """
 
@@ -194,17 +196,25 @@ def holders(store: Store) -> list[Holder]:
     return [Holder(*row) for row in rows]
 
 
-def named(store: Store, name: str, live: bool, limit: int) -> list[tuple[int, str]]:
-    """Ids and statuses of jobs with this name, newest first; `live`: only those that have not ended."""
-    only = " AND phase <> 'completed'" if live else ""
-    query = f"SELECT id, status FROM jobs WHERE name = ?{only} ORDER BY id DESC LIMIT ?"
-    return list(store.execute(query, (name, limit)))
+def named(store: Store, name: str, limit: int) -> list[tuple[int, str, bool]]:
+    """Id, status and whether it has ended of jobs with this name: the live first, the newest first of each.
+
+    One statement, so that it sees one state of the store outside a transaction as well.
+    """
+    rows = store.execute(
+        """
+        SELECT id, status, phase = 'completed' FROM jobs WHERE name = ?
+        ORDER BY phase = 'completed', id DESC LIMIT ?
+        """,
+        (name, limit),
+    )
+    return [(job_id, status, bool(ended)) for job_id, status, ended in rows]
 
 
-def name(store: Store, job_id: int) -> str | None:
-    """The name of a job, if it has one."""
-    row = store.row("SELECT name FROM jobs WHERE id = ?", (job_id,))
-    return None if row is None else row[0]
+def newest_named(store: Store, name: str) -> int | None:
+    """The id of the newest job with this name."""
+    row = store.row("SELECT id FROM jobs WHERE name = ? ORDER BY id DESC LIMIT 1", (name,))
+    return None if row is None else int(row[0])
 
 
 def events(store: Store, since: int, job_id: int | None, limit: int | None) -> Iterator[LedgerEntry]:
@@ -255,28 +265,19 @@ def scopes(store: Store, tallied: Mapping[tuple[str, str, str], int]) -> list[Sc
     """The store-wide limit first, then the pools by name. `tallied` is what `counts` gave."""
     taken = holders(store)
     waiting: dict[str, int] = {}
-    for (_, pool, status), jobs in tallied.items():
+    for (_, its_pool, status), jobs in tallied.items():
         if status == "queued":
-            for scope in {STORE, pool}:
+            for scope in {STORE, its_pool}:
                 waiting[scope] = waiting.get(scope, 0) + jobs
-    rows = {pool: (slots, declared) for pool, slots, declared in _pools(store)}
-    rows.setdefault(STORE, (None, 0))
+    limits = {pool.name: pool for pool in settings.pools(store)}
+    limits.setdefault(STORE, Pool(STORE, None, False))
     found = []
-    for pool, (limit, declared) in sorted(rows.items()):
-        mine = tuple(holder for holder in taken if pool in (STORE, holder.pool))
+    for name, pool in sorted(limits.items()):
+        mine = tuple(holder for holder in taken if name in (STORE, holder.pool))
         used = sum(holder.slots for holder in mine)
-        found.append(Scope(pool, limit, bool(declared), used, waiting.get(pool, 0), mine))
+        in_line = waiting.get(name, 0)
+        found.append(Scope(name, pool.slots, pool.declared, used, in_line, mine, pool.devices))
     return found
-
-
-def _pools(store: Store) -> Iterable[tuple[str, int | None, int]]:
-    return store.execute("SELECT name, slots, declared FROM pools")
-
-
-def configuration_path(store: Store) -> str | None:
-    """The configuration file that was applied last."""
-    row = store.row("SELECT path FROM configuration")
-    return None if row is None else str(row[0])
 
 
 def ahead(
@@ -297,3 +298,15 @@ def ahead(
         (*values, limit),
     )
     return total, [(Request(*fields), name) for name, *fields in rows]
+
+
+def workers_of(store: Store, queue: str) -> int:
+    """How many workers claim jobs from a queue, those with nothing free included."""
+    row = store.row(
+        """
+        SELECT count(*) FROM worker_queues JOIN owners ON owners.id = owner
+        WHERE queue = ? AND accepting AND gone_at IS NULL
+        """,
+        (queue,),
+    )
+    return int(row[0])

@@ -17,7 +17,16 @@ JOB_COLUMNS = (
     *("in_line", "bypass_count", "round", "attempts", "successes", "failures", "runs", "crashes"),
     *("owner", "epoch"),
     *("watch_used", "watch_wall", "watch_mono", "watch_boot"),
-    *("name", "submitted_at", "started_at", "completed_at"),
+    *(
+        "name",
+        "array_id",
+        "array_index",
+        "throttle",
+        "conditional",
+        "submitted_at",
+        "started_at",
+        "completed_at",
+    ),
 )
 _DUE = JOB_COLUMNS.index("next_run_at")
 _WATCH = JOB_COLUMNS.index("watch_used")

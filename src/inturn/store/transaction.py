@@ -27,12 +27,14 @@ class Transaction:
     """A transaction as a context: committed at its end, rolled back by an exception.
 
     `on_commit` is called once the commit is durable. Errors of SQLite leave as InturnError, a failed COMMIT
-    as CommitUnknown; other exceptions pass untouched.
+    as CommitUnknown; other exceptions pass untouched. One inside another is a fault of the program.
     """
 
     def __init__(
         self, connection: apsw.Connection, path: str, begin: str, on_commit: Callable[[], None] | None = None
     ) -> None:
+        if connection.in_transaction:
+            raise RuntimeError("transactions do not nest")
         self._connection = connection
         self._path = path
         self._begin = begin

@@ -10,6 +10,9 @@ CREATE TABLE migrations (
 CREATE TABLE owners (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL CHECK (kind IN ('supervisor', 'foreground', 'worker')),
+    accepting INTEGER NOT NULL DEFAULT 0,    -- a worker that claims jobs
+    places INTEGER NOT NULL DEFAULT 1,       -- how many jobs it runs at a time
+    silent INTEGER NOT NULL DEFAULT 0,       -- it left an offer unanswered; until it shows up it does not count
     token TEXT NOT NULL UNIQUE,              -- names its lock and its FIFO in owners/
     identity TEXT NOT NULL,                  -- pid:ticks:boot:namespace
     lock_dev INTEGER NOT NULL,
@@ -22,6 +25,15 @@ CREATE TABLE owners (
     lease_wall INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX owners_live ON owners (kind) WHERE gone_at IS NULL;
+
+-- The queues that a worker serves; `ceiling` is its --slots, NULL if it has none.
+CREATE TABLE worker_queues (
+    owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
+    queue TEXT NOT NULL,
+    ceiling INTEGER CHECK (ceiling >= 1),
+    PRIMARY KEY (owner, queue)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX worker_queues_queue ON worker_queues (queue);
 
 CREATE TABLE environments (
     id INTEGER PRIMARY KEY,
@@ -40,7 +52,7 @@ CREATE TABLE jobs (
     outcome TEXT CHECK (outcome IN
         ('success', 'failure', 'timed_out', 'cancelled', 'aborted', 'lost', 'submission_failed')),
     reason TEXT,
-    stop_reason TEXT CHECK (stop_reason IN ('run_timeout', 'job_timeout', 'cancelled')),
+    stop_reason TEXT CHECK (stop_reason IN ('requeued', 'run_timeout', 'job_timeout', 'cancelled')),
     queue TEXT NOT NULL,                     -- '' for a supervised job
     pool TEXT NOT NULL,                      -- '' without a pool
     slots INTEGER NOT NULL CHECK (slots >= 1),
@@ -65,6 +77,10 @@ CREATE TABLE jobs (
     watch_mono INTEGER NOT NULL DEFAULT 0,
     watch_boot TEXT NOT NULL DEFAULT '',
     name TEXT,
+    array_id INTEGER,                        -- the id of the first job of the array
+    array_index INTEGER,
+    throttle INTEGER NOT NULL DEFAULT 0,     -- array_id again if only so many of the array run at once, else 0
+    conditional INTEGER NOT NULL DEFAULT 0,  -- 1: it has wait conditions
     submitted_at INTEGER NOT NULL,
     started_at INTEGER,
     completed_at INTEGER,
@@ -82,10 +98,12 @@ CREATE TABLE jobs (
     CHECK (stop_reason IS NULL OR phase IN ('stopping', 'paused')),
     CHECK (phase <> 'stopping' OR stop_reason IS NOT NULL OR runs > 0)
 ) STRICT;
--- The line: within a class of equal pool, queue and size the first row is the head.
-CREATE INDEX jobs_line ON jobs (pool, queue, slots, priority DESC, next_run_at, id) WHERE in_line = 1;
--- Within a queue, over all pools and sizes.
-CREATE INDEX jobs_lane ON jobs (queue, priority DESC, next_run_at, id) WHERE in_line = 1;
+-- The line: within a class of equal pool, queue, array and size the first row is the head.
+CREATE INDEX jobs_line ON jobs (pool, queue, throttle, slots, priority DESC, next_run_at, id) WHERE in_line = 1;
+-- Queued jobs whose wait conditions nobody looks at yet.
+CREATE INDEX jobs_gates ON jobs (queue, id)
+    WHERE phase = 'waiting' AND owner IS NULL AND conditional = 1 AND queue <> '';
+CREATE INDEX jobs_array ON jobs (array_id) WHERE array_id IS NOT NULL;
 -- What is to be promoted to the line when its time comes.
 CREATE INDEX jobs_due ON jobs (due_boot, due_at) WHERE phase = 'queued' AND in_line = 0;
 CREATE INDEX jobs_live ON jobs (phase, queue) WHERE phase <> 'completed';
@@ -128,6 +146,23 @@ CREATE TABLE specs (
     note TEXT
 ) STRICT;
 
+-- Arrays: `id` is that of the first job, `at_once` how many may run together (NULL: any number).
+CREATE TABLE arrays (
+    id INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    size INTEGER NOT NULL,
+    at_once INTEGER CHECK (at_once >= 1)
+) STRICT;
+
+-- When queued jobs that nobody owns are over before a run could start. One that is owned is its owner's business.
+CREATE TABLE deadlines (
+    job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    wall INTEGER NOT NULL,
+    boot TEXT NOT NULL,                      -- as jobs.due_boot
+    at INTEGER NOT NULL,
+    PRIMARY KEY (job_id, boot)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deadlines_at ON deadlines (boot, at);
+
 CREATE TABLE tags (
     job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     tag TEXT NOT NULL,
@@ -155,11 +190,17 @@ CREATE TABLE edges (
     CHECK ((observed_at IS NULL) = (observed_outcome IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX edges_parent ON edges (parent_id);
+CREATE INDEX edges_open ON edges (parent_id, job_id) WHERE observed_at IS NULL;
 CREATE TRIGGER edges_receipt_once BEFORE UPDATE ON edges
 WHEN old.observed_at IS NOT NULL AND new.observed_at IS NOT NULL
 BEGIN
     SELECT raise(ABORT, 'a receipt is written once');
 END;
+
+-- Completed jobs with more dependents than the completing transaction settled.
+CREATE TABLE unsettled (
+    parent_id INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE
+) STRICT;
 
 CREATE TABLE conditions (
     job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
@@ -213,6 +254,7 @@ CREATE TABLE admissions (
     pool TEXT NOT NULL,
     queue TEXT NOT NULL,
     slots INTEGER NOT NULL,
+    throttle INTEGER NOT NULL DEFAULT 0,
     devices TEXT NOT NULL DEFAULT '',        -- those of the pool that this run may use, joined by commas
     granted_at INTEGER NOT NULL
 ) STRICT;

@@ -1,0 +1,210 @@
+"""The command line's frame: which verb, with what, and how it ends.
+
+Only the module of the verb in question is imported, and argparse only for verbs that parse with it: what
+`run` imports is paid for at every submission.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from inturn.cli import output
+from inturn.cli.options import GLOBAL, split
+from inturn.cli.text import did_you_mean
+from inturn.core.options import Option
+from inturn.errors import InturnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NamedTuple
+
+    from inturn.cli.result import Result
+else:
+    from inturn.core.records import NamedTuple
+
+VERBS = (
+    *("run", "list", "status", "show", "logs", "wait", "cancel", "why", "events", "config", "pools"),
+    "demo",
+)
+ALIASES = {"ls": "list"}
+
+# The exit code of each error code; what is not here is 1.
+EXIT_CODES = {
+    "usage": 2,
+    "invalid_value": 2,
+    "config_invalid": 2,
+    "impossible": 2,
+    "unknown_pool": 2,
+    "unknown_reference": 2,
+    "cycle": 2,
+    "contradiction": 2,
+    "not_found": 3,
+    "ambiguous": 4,
+    "conflict": 5,
+    "incomplete": 6,
+}
+FAILED = 1
+INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+
+_BEFORE_THE_VERB = {**GLOBAL, "version": Option("flag", "everywhere", "", "print the version")}
+
+
+class _Call(NamedTuple):
+    """A verb's module and the arguments for it; `options` are those that the frame itself goes by."""
+
+    verb: Any
+    arguments: Any
+    options: Mapping[str, object]
+
+
+class _Mode:
+    """Whether errors are documents. Until the words are understood it is a guess."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.json = "--json" in _before_dashes(words)
+
+
+def _before_dashes(words: Sequence[str]) -> Sequence[str]:
+    return words[: words.index("--")] if "--" in words else words
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line (by default that of the process) and return its exit code.
+
+    A reader that closes our output early ends us quietly, with code 0: it has what it wanted.
+    """
+    words = sys.argv[1:] if argv is None else argv
+    mode = _Mode(words)
+    try:
+        return _run(words, mode)
+    except InturnError as error:
+        return _fail(error, mode)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError as error:
+        if _reader_is_gone():
+            return 0
+        return _fail(_unexpected(error), mode)
+    except Exception as error:
+        return _fail(_unexpected(error), mode)
+
+
+def _run(words: Sequence[str], mode: _Mode) -> int:
+    # A name that the terminal's encoding does not have is no reason to fail half-way through a list.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+    call = _understand(words)
+    if call is None:
+        return 0
+    mode.json = bool(call.options.get("json"))
+    result = _execute(call)
+    output.emit(result, mode.json)
+    return result.code
+
+
+def _understand(words: Sequence[str]) -> _Call | None:
+    """The verb and its arguments, or None if help or the version was asked for and has been printed."""
+    frame = split(words, _BEFORE_THE_VERB, "inturn --help")
+    if "version" in frame.values:
+        from inturn import __version__
+
+        _say(f"inturn {__version__}\n")
+        return None
+    name, *rest = frame.command or ["help"]
+    if name == "help":
+        name, *rest = [*rest[:1], "--help"] if rest else ["help"]
+    if name == "help" or "help" in frame.values:
+        from inturn.cli.overview import overview
+
+        _say(overview(VERBS))
+        return None
+    return _understand_verb(ALIASES.get(name, name), rest, frame.values)
+
+
+def _understand_verb(name: str, words: Sequence[str], given: dict[str, object]) -> _Call | None:
+    if name not in VERBS:
+        close = did_you_mean(name, (*VERBS, *ALIASES))
+        raise InturnError("usage", f"unknown verb {name}{close}", "All verbs: inturn --help")
+    verb = _load(name)
+    parse = getattr(verb, "parse", None)
+    if parse is not None:
+        arguments = parse(words, given)
+        if "help" not in arguments.values:
+            return _Call(verb, arguments, arguments.values)
+    from inturn.cli.parser import build
+
+    parser = build(name, verb)
+    if parse is not None or not {"-h", "--help"}.isdisjoint(_before_dashes(words)):
+        _say(parser.format_help())
+        return None
+    namespace = parser.parse(words, given)
+    return _Call(verb, namespace, vars(namespace))
+
+
+def _load(name: str) -> Any:
+    # Not importlib: the package would be imported for this one call.
+    return __import__(f"inturn.cli.verbs.{name}", fromlist=["execute"])
+
+
+def _say(text: str) -> None:
+    if sys.stdout is not None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _execute(call: _Call) -> Result:
+    from inturn.app import open_context
+
+    directory, config = call.options.get("dir"), call.options.get("config")
+    if directory == "":
+        # It would be the present directory, by accident: --dir "$UNSET".
+        raise InturnError("invalid_value", "--dir is empty", "Name a directory, or leave the option out.")
+    assert directory is None or isinstance(directory, str)
+    assert config is None or isinstance(config, str)
+    # What is only to be shown creates nothing.
+    create = call.verb.CREATES and not call.options.get("dry_run")
+    result: Result = call.verb.execute(call.arguments, open_context(directory, config, create, output.notice))
+    return result
+
+
+def _fail(error: InturnError, mode: _Mode) -> int:
+    try:
+        output.report(error, mode.json)
+    except BrokenPipeError:
+        _reader_is_gone()
+    return EXIT_CODES.get(error.code, FAILED)
+
+
+def _unexpected(error: Exception) -> InturnError:
+    if os.environ.get("INTURN_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    return InturnError(
+        "failed",
+        f"unexpected {type(error).__name__}: {error}",
+        "INTURN_DEBUG=1 shows where it came from.",
+    )
+
+
+def _reader_is_gone() -> bool:
+    """Whether it is our output that nobody reads any more; the rest of it then goes nowhere.
+
+    Other pipes can break too, such as the one to a supervisor that has died, and that is no quiet end.
+    """
+    import select
+
+    try:
+        fd = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return False
+    poll = select.poll()
+    poll.register(fd, 0)
+    if not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
+        return False
+    # The interpreter flushes once more at its end, and would complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
+    return True

@@ -1,0 +1,92 @@
+"""What a submission takes from the process that submits: its directory, environment and umask."""
+
+from __future__ import annotations
+
+import os
+
+from inturn.core.request import Surroundings, parse_env_file
+from inturn.errors import InturnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What a run is told of itself. A job may submit others: they are not this job. INTURN_DIR stays, so that they
+# are submitted to the same store.
+_OF_A_RUN = frozenset(
+    b"INTURN_" + name
+    for name in (
+        *(b"JOB_ID", b"RUN", b"ATTEMPT", b"JOB_NAME", b"QUEUE", b"POOL", b"SLOTS", b"COOKIE"),
+        b"ARRAY_INDEX",
+    )
+)
+
+# In the C locale Python puts one of these into its own environment (PEP 538): no wish of the submitter's.
+_COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
+
+
+def capture(command: Sequence[str], supervised: bool) -> Surroundings:
+    """The surroundings of this process, with the words of a command, which reach the job byte for byte.
+
+    Not for several threads at once: reading the umask changes it for an instant. Raises InturnError `failed`
+    if the present directory is gone.
+    """
+    try:
+        cwd = os.getcwdb()
+    except OSError as problem:
+        raise InturnError(
+            "failed", f"the present directory cannot be told: {problem.strerror}", "Go to one that exists."
+        ) from problem
+    umask = os.umask(0o077)
+    os.umask(umask)
+    argv = tuple(os.fsencode(word) for word in command) or None
+    return Surroundings(argv, cwd, _environment(), umask, supervised)
+
+
+def _environment() -> tuple[bytes, ...]:
+    left_out = _OF_A_RUN
+    if os.environb.get(b"LC_CTYPE") in _COERCED and not _started_with(b"LC_CTYPE"):
+        left_out |= {b"LC_CTYPE"}
+    # In a fixed order, so that equal environments are stored once.
+    return tuple(name + b"=" + value for name, value in sorted(os.environb.items()) if name not in left_out)
+
+
+def _started_with(name: bytes) -> bool:
+    """Whether a variable was in the environment that this process was started with."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            return any(entry.startswith(name + b"=") for entry in file.read().split(b"\0"))
+    except OSError:
+        return True
+
+
+def read_env_files(values: Mapping[str, object]) -> dict[str, object]:
+    """`values` with the files of `env_file` read into `env`, in front of what is set one by one.
+
+    Relative paths start from the present directory. Raises InturnError `invalid_value` for a file that cannot
+    be read or that holds something else.
+    """
+    merged = dict(values)
+    entries: list[object] = []
+    for path in _as_list(merged.pop("env_file", [])):
+        entries.extend(entry.decode("utf-8", "surrogateescape") for entry in _read_env_file(str(path)))
+    if entries:
+        merged["env"] = entries + _as_list(merged.get("env", []))
+    return merged
+
+
+def _as_list(value: object) -> list[object]:
+    # The defaults of a configuration file may give a single value of a repeatable option.
+    return value if isinstance(value, list) else [value]
+
+
+def _read_env_file(path: str) -> list[bytes]:
+    try:
+        with open(path.encode("utf-8", "surrogateescape"), "rb") as file:
+            text = file.read()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise InturnError(
+            "invalid_value", f"--env-file: {path or 'the empty path'} cannot be read: {reason}"
+        ) from None
+    return parse_env_file(text, path)

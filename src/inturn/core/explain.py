@@ -1,0 +1,243 @@
+"""Why a job is where it is: pure, from what was read, to reasons that say what would change it.
+
+Reasons form a tree: below a dependency that is not done stands why that job is not done, down to the root.
+"""
+
+from __future__ import annotations
+
+from inturn.core import explain_line, explain_run
+from inturn.core.duration import quoted
+from inturn.core.job import ACTIVE, OUTCOMES
+from inturn.core.phrases import ago, instant, label, printable, rough
+from inturn.core.reasons import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import NamedTuple
+
+    from inturn.core.explain_line import Place
+    from inturn.core.job import Condition, Edge, Job, Run
+    from inturn.core.moment import Deadline, Now
+    from inturn.core.reasons import Agent
+    from inturn.core.spec import Spec
+else:
+    from inturn.core.records import NamedTuple
+
+# How far dependencies are followed. Beyond it, `why` of the last job shown goes on.
+DEEPEST = 20
+
+_ENDINGS = {
+    "requested": "as was asked for",
+    "job_timeout": "its whole time was over (--job-timeout)",
+    "run_timeout": "its last run took longer than a run may (--run-timeout)",
+    "not_retryable": "its last run failed in a way that is not retried",
+    "failure_limit": "as many runs failed as may fail",
+    "run_limit": "it has had as many runs as it may have",
+    "retry_deadline": "another run would have started too late (--retry-abort-at)",
+    "wait_deadline": "it had not started in time (--wait-abort-at)",
+    "dependency_unsatisfied": "a job that it depends on did not end as it had to",
+    "no_supervisor": "no supervisor took it over",
+}
+
+# What nobody does when the owner is dead.
+_NEEDS_AN_OWNER = ("about_to_start", "gates_open")
+
+
+class Facts(NamedTuple):
+    """What is known of one job. `last_run` is its newest run; `place` is there if it is in line."""
+
+    job: Job
+    spec: Spec
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    last_run: Run | None = None
+    agent: Agent | None = None
+    place: Place | None = None
+
+
+def explain(job_id: int, known: Mapping[int, Facts], now: Now) -> tuple[Reason, ...]:
+    """Why the job is where it is, the weightiest reason first.
+
+    `known` holds the facts of the job, and of the jobs that it waits for as far as they were read. A job that
+    has ended is told how and why.
+    """
+    teller = _Teller(known, now)
+    facts = known[job_id]
+    return (*teller.job(job_id, 0), *_deadlines(facts.job, facts.spec, facts.last_run, now))
+
+
+def follow(facts: Facts) -> Iterator[int]:
+    """The jobs whose own facts are needed to explain this one."""
+    job = facts.job
+    ended_by_another = job.reason in ("dependency_unsatisfied", "wait_deadline")
+    if job.phase == "waiting" or (job.phase == "completed" and ended_by_another):
+        for edge in facts.edges:
+            if not (edge.judged and edge.satisfied):
+                yield edge.parent_id
+
+
+class _Teller:
+    """Tells each job once, however many others wait for it."""
+
+    def __init__(self, known: Mapping[int, Facts], now: Now) -> None:
+        self._known = known
+        self._now = now
+        self._told: set[int] = set()
+
+    def job(self, job_id: int, depth: int) -> tuple[Reason, ...]:
+        facts = self._known.get(job_id)
+        if facts is None or job_id in self._told or depth > DEEPEST:
+            return ()
+        self._told.add(job_id)
+        job = facts.job
+        if job.phase == "completed":
+            return (self._ended(facts, depth),)
+        reasons = self._live(facts, depth)
+        if facts.agent is not None and facts.agent.life == "dead":
+            reasons = tuple(reason for reason in reasons if reason.code not in _NEEDS_AN_OWNER)
+        return (*_owner(facts), *reasons)
+
+    def _live(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
+        job = facts.job
+        if job.phase == "waiting":
+            return self._gates(facts, depth) or (
+                Reason("gates_open", "what it waited for is there, and it is about to stand in line"),
+            )
+        if job.phase == "queued":
+            return _queued(facts, self._now)
+        if job.phase == "submitting":
+            return (Reason("submitting", "its supervisor is taking it over"),)
+        if job.phase == "paused":
+            return (Reason("paused", "it is paused"),)
+        return (explain_run.active(job, facts.last_run, self._now),)
+
+    def _gates(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
+        open_edges = [edge for edge in facts.edges if not (edge.judged and edge.satisfied)]
+        reasons = [self._dependency(edge, depth) for edge in open_edges]
+        reasons += _conditions(facts, self._now)
+        if facts.job.phase == "waiting" and not facts.job.due.reached(self._now):
+            reasons.append(_delay(facts.job.due, self._now))
+        return tuple(reasons)
+
+    def _dependency(self, edge: Edge, depth: int) -> Reason:
+        parent = edge.parent_id
+        who = label(parent, edge.parent_name)
+        wanted = _wanted(edge.outcomes)
+        because = self.job(parent, depth + 1)
+        fix = "" if because else f"inturn why {parent}"
+        if edge.judged:
+            message = f"{who} ended as {edge.observed_outcome}, and had to end with {wanted}"
+            return Reason("dependency_unsatisfied", message, fix, parent, because)
+        if edge.parent_phase != "completed":
+            known = self._known.get(parent)
+            status = edge.parent_phase if known is None else known.job.status
+            message = f"{who} has to end with {wanted}; it is {status}"
+            return Reason("dependency", message, fix, parent, because)
+        message = f"{who} has ended as {edge.parent_outcome}, and this is about to be noted"
+        if edge.parent_outcome not in edge.outcomes:
+            message += f"; it had to end with {wanted}, so that this job will be aborted"
+        return Reason("dependency_ended", message, fix, parent, because)
+
+    def _ended(self, facts: Facts, depth: int) -> Reason:
+        job = facts.job
+        message = f"it ended as {job.outcome}"
+        if job.completed_at is not None:
+            message += " " + ago(job.completed_at, self._now.wall)
+        if job.reason is not None:
+            message += ": " + _ENDINGS.get(job.reason, printable(job.reason))
+        because: tuple[Reason, ...] = ()
+        if job.reason == "dependency_unsatisfied":
+            guilty = [edge for edge in facts.edges if edge.judged and not edge.satisfied]
+            because = tuple(self._dependency(edge, depth) for edge in guilty)
+        elif job.reason == "wait_deadline":
+            because = self._gates(facts, depth)
+        elif facts.last_run is not None and job.attempts:
+            because = (explain_run.ended(facts.last_run),)
+        return Reason("ended", message, "", job.id, because)
+
+
+def _owner(facts: Facts) -> Iterator[Reason]:
+    agent = facts.agent
+    if agent is None or agent.life == "alive":
+        return
+    who = f"its {agent.kind} (process {agent.pid})"
+    if agent.life == "dead":
+        message = f"{who} is dead: nobody acts for the job"
+        yield Reason("owner_dead", message, f"inturn cancel {facts.job.id}", facts.job.id)
+    else:
+        yield Reason("owner_unknown", f"whether {who} is alive cannot be told from here", "", facts.job.id)
+
+
+def _queued(facts: Facts, now: Now) -> tuple[Reason, ...]:
+    job = facts.job
+    if facts.place is not None:
+        return explain_line.reasons(job, facts.place)
+    if not job.attempts:
+        return (_delay(job.due, now),)
+    message = f"its next run is due {_when(job.due, now)}"
+    because = () if facts.last_run is None else (explain_run.ended(facts.last_run),)
+    return (Reason("backoff", message, "", job.id, because),)
+
+
+def _delay(due: Deadline, now: Now) -> Reason:
+    return Reason("delay", f"it is not to start before {_when(due, now)}")
+
+
+def _conditions(facts: Facts, now: Now) -> Iterator[Reason]:
+    any_will_do = facts.spec.wait_mode == "any" and len(facts.conditions) > 1
+    open_ones = [each for each in facts.conditions if each.satisfied_at is None]
+    if any_will_do and len(open_ones) < len(facts.conditions):
+        return
+    for condition in open_ones:
+        message = _condition(condition, now)
+        if any_will_do:
+            message += "; any one of the wait conditions will do"
+        yield Reason("condition", message, "", facts.job.id)
+
+
+def _condition(condition: Condition, now: Now) -> str:
+    if condition.kind in ("until", "delay"):
+        return f"it waits until {_when(condition.due, now)}"
+    argument = quoted(condition.argument.replace(b"\0", b" ").decode("utf-8", "replace"))
+    if condition.kind == "file":
+        message = f"it waits for {argument} to exist"
+    else:
+        message = f"it waits for {argument} to exit with 0"
+    if condition.observed_at is None:
+        return message + "; nobody has looked yet"
+    seen = printable(condition.diagnostic or "not so")
+    return f"{message}; last looked {ago(condition.observed_at, now.wall)}: {seen}"
+
+
+def _deadlines(job: Job, spec: Spec, run: Run | None, now: Now) -> Iterator[Reason]:
+    """What ends the job, or its run, if nothing else does."""
+    if job.phase in ("completed", "stopping"):
+        return
+    if job.phase not in ACTIVE and not job.attempts and spec.wait_abort_at is not None:
+        yield Reason("deadline", f"if it has not started by {_at(spec.wait_abort_at, now)}, it is aborted")
+    if job.phase not in ACTIVE and job.attempts and spec.policy.abort_at is not None:
+        yield Reason("deadline", f"no further run starts after {_at(spec.policy.abort_at, now)}")
+    if job.phase == "running" and run is not None and spec.run_timeout is not None:
+        left = rough(spec.run_timeout - run.watch.elapsed(now))
+        yield Reason("deadline", f"its run may take {left} more (--run-timeout)")
+    if spec.job_timeout is not None and job.phase != "paused":
+        left = rough(spec.job_timeout - job.watch.elapsed(now))
+        yield Reason("deadline", f"the job may take {left} more in all (--job-timeout)")
+
+
+def _when(due: Deadline, now: Now) -> str:
+    """An instant to come, by the clock that decides on it."""
+    left = due.remaining(now)
+    return f"{instant(now.wall + left)} (in {rough(left)})"
+
+
+def _at(wall: int, now: Now) -> str:
+    return f"{instant(wall)} (in {rough(wall - now.wall)})"
+
+
+def _wanted(outcomes: tuple[str, ...]) -> str:
+    if set(outcomes) == set(OUTCOMES):
+        return "any outcome"
+    *most, last = outcomes
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,135 @@
+"""Why a job that stands in line has no slots: what admission would say, who is before it, who holds them."""
+
+from __future__ import annotations
+
+from inturn.core.admission import BYPASS_LIMIT, array_scope
+from inturn.core.duration import quoted
+from inturn.core.job import SILENT
+from inturn.core.phrases import instant, label, slots
+from inturn.core.reasons import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NamedTuple
+
+    from inturn.core.admission import Capacity, Decision, Request
+    from inturn.core.job import Job
+    from inturn.core.views import Holder, Scope
+else:
+    from inturn.core.records import NamedTuple
+
+# So many of those who hold slots, or stand before a job, are named.
+NAMED = 5
+
+
+class Place(NamedTuple):
+    """Where a job stands in line.
+
+    `decision` is what admission would say now about `mine`, given `capacity`; `other_name` names the older
+    request in it. `before` counts those who stand before the job, and `first` are the first of them with
+    their names. `scopes` are the pools and the store; `config_path` is the file that declares some of them.
+    `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves its queue.
+    """
+
+    mine: Request
+    decision: Decision
+    capacity: Capacity
+    other_name: str | None
+    before: int
+    first: tuple[tuple[Request, str | None], ...]
+    scopes: tuple[Scope, ...]
+    config_path: str
+    workers: str = ""
+
+
+def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
+    """Why the job has not been admitted, the weightiest first."""
+    told: list[Reason] = []
+    if job.in_line == SILENT:
+        message = "it was offered slots and did not take them; it is left out until its owner shows up again"
+        told.append(Reason("silent", message, f"inturn cancel {job.id}", job.id))
+    if place.workers == "none":
+        message = f"no live worker serves the queue {quoted(job.queue)}"
+        told.append(Reason("no_worker", message, "", job.id))
+    elif place.workers == "busy":
+        message = f"no worker of the queue {quoted(job.queue)} may claim another job now"
+        told.append(Reason("workers_busy", message, "", job.id))
+    told += _decided(job, place)
+    if place.before:
+        told.append(_standing(place))
+    if job.bypass_count:
+        message = f"younger requests have passed it {job.bypass_count} of {BYPASS_LIMIT} times"
+        told.append(Reason("passed", message + "; then it is waited for", "", job.id))
+    return tuple(told)
+
+
+def _decided(job: Job, place: Place) -> Iterator[Reason]:
+    decision, other = place.decision, place.decision.other
+    if decision.admitted:
+        if job.in_line != SILENT and place.workers in ("", "free"):
+            yield Reason("about_to_start", "nothing is in its way, and it is about to start", "", job.id)
+    elif decision.reason in ("too_large", "full"):
+        yield from _obstacles(place.mine, place)
+    elif other is not None:
+        who = label(other.job_id, place.other_name)
+        if decision.reason == "yields":
+            message = f"{who} stands before it in line and may take the slots now"
+            yield Reason("yields", message, f"inturn why {other.job_id}", other.job_id)
+        else:
+            message = (
+                f"{who} asks for {slots(other.slots)} and has been passed {other.bypass_count} times,"
+                " so that nobody passes it any more"
+            )
+            because = tuple(_obstacles(other, place))
+            yield Reason("held", message, f"inturn why {other.job_id}", other.job_id, because)
+
+
+def _obstacles(request: Request, place: Place) -> Iterator[Reason]:
+    """The scopes of the decision in which `request` does not fit."""
+    for name in place.decision.obstacles:
+        if request.throttle and name == array_scope(request.throttle):
+            limit = place.capacity.limits[name]
+            message = f"its array lets {limit} of its jobs run at once, and so many do"
+            yield Reason("full", message, "inturn list --status active", request.job_id)
+        else:
+            scope = next(scope for scope in place.scopes if scope.name == name)
+            yield _obstacle(request.slots, scope, place.config_path)
+
+
+def _obstacle(wanted: int, scope: Scope, config_path: str) -> Reason:
+    """A pool, or the store, in which a request for `wanted` slots does not fit now, or never can."""
+    who = f"pool {quoted(scope.name)}" if scope.name else "the store"
+    limit = len(scope.devices) if scope.devices else scope.slots or 0
+    if wanted > limit:
+        what = "devices" if scope.devices else "slots"
+        message = f"{slots(wanted)} are asked for, and {who} has only {limit} {what} by now"
+        return Reason("too_large", message, _raise(scope, wanted, config_path))
+    message = f"{who} is full: {scope.used} of {slots(scope.slots or 0)} are in use, and {wanted} more wanted"
+    if scope.devices:
+        message += ", each on a device of its own"
+    because = [_holding(holder) for holder in scope.holders[:NAMED]]
+    if len(scope.holders) > NAMED:
+        because.append(Reason("holder", f"{len(scope.holders) - NAMED} more jobs hold slots", "inturn pools"))
+    return Reason("full", message, _raise(scope, scope.used + wanted, config_path), None, tuple(because))
+
+
+def _holding(holder: Holder) -> Reason:
+    who = label(holder.job_id, holder.name)
+    message = f"{who} holds {slots(holder.slots)} since {instant(holder.granted_at)}"
+    return Reason("holder", message, f"inturn logs {holder.job_id}", holder.job_id)
+
+
+def _raise(scope: Scope, wanted: int, config_path: str) -> str:
+    """How the limit would be raised to `wanted`."""
+    if scope.declared:
+        return f"inturn config apply, after it has been raised in {config_path}"
+    return f"inturn pools set {scope.name} {wanted}" if scope.name else f"inturn limit {wanted}"
+
+
+def _standing(place: Place) -> Reason:
+    names = ", ".join(label(request.job_id, name) for request, name in place.first)
+    if place.before > len(place.first):
+        names += ", …"
+    message = f"it is number {place.before + 1} in line, after {names}"
+    return Reason("place", message, "inturn list --status queued")

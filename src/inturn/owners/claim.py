@@ -1,0 +1,86 @@
+"""What a worker differs in from a supervisor: it claims jobs from its queues."""
+
+from __future__ import annotations
+
+from inturn.owners import admit
+from inturn.store import admissions, gates, jobs, lanes, owners, settle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import NamedTuple
+
+    from inturn.core.admission import Request
+    from inturn.core.moment import Now
+    from inturn.core.transitions import Transition
+    from inturn.owners.tools import Tools
+    from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
+
+# Jobs whose wait conditions one worker looks at.
+GATES_AT_MOST = 1000
+
+
+class Claim(NamedTuple):
+    """What an attempt to claim came to: the admitted job, or None; then whether the queues are settled."""
+
+    admitted: Transition | None
+    settled: bool = False
+
+
+def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bool) -> Claim:
+    """Claim the first job in line order that may be admitted, over all the queues; one transaction.
+
+    `queues` gives each queue's ceiling, None for none. What is overdue is settled first, and whether the
+    queues are settled is read in the same snapshot as the failed claim, so that nothing slips between them.
+    """
+    store = tools.store
+    with store.writing():
+        _catch_up(tools, now)
+        owners.show_up(store, tools.owner)
+        for request in _candidates(store, queues):
+            job = jobs.load(store, request.job_id)
+            assert job is not None
+            admitted = admit.take(tools, job, now)
+            if admitted is not None:
+                return Claim(admitted)
+        return Claim(None, draining and lanes.is_settled(store, queues))
+
+
+def _catch_up(tools: Tools, now: Now) -> None:
+    """Bring the line up to date; strict order asks that all that is due stands in it."""
+    while admissions.promote(tools.store, now) >= admissions.PROMOTE_AT_MOST:
+        pass
+    late = settle.overdue(tools.store, now)
+    if late:
+        jobs.commit(tools.store, late, now, tools.owner)
+
+
+def _candidates(store: Store, queues: Mapping[str, int | None]) -> list[Request]:
+    """The first of each class in those of the queues whose ceiling is not reached, in line order."""
+    open_queues = {queue for queue, ceiling in queues.items() if not _full(store, queue, ceiling)}
+    found = [one.request for one in admissions.heads(store) if one.queue in open_queues]
+    return sorted(found, key=lambda request: request.place)
+
+
+def _full(store: Store, queue: str, ceiling: int | None) -> bool:
+    if ceiling is None:
+        return False
+    return bool(store.row("SELECT count(*) >= ? FROM admissions WHERE queue = ?", (ceiling, queue))[0])
+
+
+def worth_claiming(store: Store, queues: Collection[str], now: Now) -> bool:
+    """A look without the write lock: whether anything stands in line, is due, or is to be settled."""
+    with store.reading():
+        if any(one.queue in queues for one in admissions.heads(store)):
+            return True
+        return admissions.is_anything_due(store, now) or settle.pending(store, now)
+
+
+def adopt_gates(tools: Tools, queues: Collection[str], room: int) -> list[int]:
+    """Take over waiting jobs of the queues whose conditions nobody looks at; returns their ids."""
+    if room <= 0 or not gates.unwatched(tools.store, queues):
+        return []
+    with tools.store.writing(durable=False):
+        return gates.adopt(tools.store, tools.owner, queues, room)

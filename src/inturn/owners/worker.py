@@ -1,0 +1,119 @@
+"""A worker: claims the jobs of its queues and runs as many at a time as it has places, in one thread."""
+
+from __future__ import annotations
+
+from inturn.owners import claim
+from inturn.owners.owner import Owner
+from inturn.owners.task import Task
+from inturn.store import admissions, gates, jobs, owners, settle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NamedTuple
+
+    from inturn.owners.tools import Tools
+else:
+    from inturn.core.records import NamedTuple
+
+
+class Orders(NamedTuple):
+    """What a worker is to do: its queues with their ceilings (None: none), and how many jobs at a time.
+
+    With `drain` it ends when its queues are settled, with `once` after at most one job.
+    """
+
+    queues: Mapping[str, int | None]
+    places: int = 1
+    drain: bool = False
+    once: bool = False
+
+
+class Worker(Owner):
+    """An owner that claims."""
+
+    def __init__(self, tools: Tools, fifo: int, orders: Orders) -> None:
+        super().__init__(tools, fifo)
+        self._orders = orders
+        self._stops_asked = 0
+        self._stops_heeded = 0
+        self._exhausted = False
+        self._refused_at = -1
+
+    def ask_to_stop(self) -> None:
+        """To be called by a signal handler: once to claim nothing more, twice to put running jobs back."""
+        self._stops_asked += 1
+
+    def work(self) -> None:
+        """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""
+        with self._tools.store.writing(durable=False):
+            owners.serve(self._tools.store, self._tools.owner, self._orders.queues, self._orders.places)
+        while not self._finished():
+            self.turn()
+        with self._tools.store.writing(durable=False):
+            gates.disown(self._tools.store, self._tools.owner)
+            owners.retire(self._tools.store, self._tools.owner)
+
+    def _finished(self) -> bool:
+        return self._exhausted and not any(task.holds_slots for task in self.tasks)
+
+    def _seek(self) -> list[int]:
+        """Fill the free places; returns when to look again apart from the poll (µs)."""
+        self._heed_stops()
+        if self._exhausted:
+            return []
+        self._adopt_gates()
+        while self._free_places() > 0 and self._worth_claiming() and self._claim():
+            pass
+        return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
+
+    def _claim(self) -> bool:
+        """Claim a job; returns whether to go on claiming."""
+        version = self._tools.store.version()
+        result = claim.claim(self._tools, self._orders.queues, self._tools.now(), self._orders.drain)
+        if result.admitted is None:
+            self._refused_at = version
+            self._exhausted = result.settled or self._orders.once
+            return False
+        transition = result.admitted
+        self.tasks.append(Task(self._tools, transition.after, transition.event.run))
+        self._exhausted = self._orders.once
+        return not self._exhausted
+
+    def _worth_claiming(self) -> bool:
+        """Whether there may be something to claim: nothing has changed since the last refusal if not.
+
+        A worker that drains or runs one job asks in any case: the answer may be that it is done.
+        """
+        store, now = self._tools.store, self._tools.now()
+        if store.version() == self._refused_at and admissions.next_due(store, now) > 0:
+            return settle.pending(store, now)
+        if self._orders.drain or self._orders.once:
+            return True
+        return claim.worth_claiming(store, self._orders.queues, now)
+
+    def _ended(self, task: Task) -> None:
+        super()._ended(task)
+        # What we commit ourselves does not show in the version.
+        self._refused_at = -1
+
+    def _free_places(self) -> int:
+        return self._orders.places - sum(task.holds_slots for task in self.tasks)
+
+    def _adopt_gates(self) -> None:
+        looking = sum(not task.holds_slots for task in self.tasks)
+        for job_id in claim.adopt_gates(self._tools, self._orders.queues, claim.GATES_AT_MOST - looking):
+            job = jobs.load(self._tools.store, job_id)
+            assert job is not None
+            self.tasks.append(Task(self._tools, job))
+
+    def _heed_stops(self) -> None:
+        if self._stops_asked > self._stops_heeded:
+            if not self._stops_heeded:
+                self._exhausted = True
+                with self._tools.store.writing(durable=False):
+                    owners.stop_accepting(self._tools.store, self._tools.owner)
+            if self._stops_asked > 1:
+                for task in self.tasks:
+                    task.stop("requeued")
+            self._stops_heeded = self._stops_asked

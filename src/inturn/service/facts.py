@@ -1,0 +1,129 @@
+"""Gathering what explains a job: its own facts, those of the jobs it waits for, and who is alive."""
+
+from __future__ import annotations
+
+import os
+
+from inturn.core.admission import STORE, decide
+from inturn.core.explain import Facts, follow
+from inturn.core.explain_line import NAMED, Place
+from inturn.core.job import NOT_IN_LINE
+from inturn.core.reasons import Agent
+from inturn.core.views import as_of
+from inturn.host import identity, locks
+from inturn.host.paths import OWNERS
+from inturn.store import admissions, jobs, reads, settings, specs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inturn.core.job import Job
+    from inturn.core.moment import Now
+    from inturn.core.views import Keeper, Scope, View
+    from inturn.service.context import Context
+    from inturn.store.db import Store
+
+# The facts of at most so many jobs are gathered: a graph may be large, and a person reads the answer.
+MOST_JOBS = 200
+
+
+class Gatherer:
+    """Collects facts inside the caller's read transaction; liveness is looked at once that is over."""
+
+    def __init__(self, context: Context, store: Store, now: Now) -> None:
+        self._store = store
+        self._now = now
+        self._directory = context.directory
+        self._config_path = context.config_path
+        self._scopes: tuple[Scope, ...] = ()
+        self._found: dict[int, Facts] = {}
+        self._keepers: dict[int, Keeper] = {}
+
+    def gather(self, job_id: int) -> None:
+        """Read the job and, level by level, the jobs that it waits for."""
+        level = [job_id]
+        while level:
+            loaded = (jobs.load(self._store, each) for each in level[: MOST_JOBS - len(self._found)])
+            seen = [as_of(job, self._now) for job in loaded if job is not None]
+            for view in reads.views(self._store, seen, detailed=True):
+                self._add(view)
+            wanted = (parent for job in seen for parent in follow(self._found[job.id]))
+            level = [parent for parent in dict.fromkeys(wanted) if parent not in self._found]
+
+    def facts(self) -> Mapping[int, Facts]:
+        """What was gathered, with the verdict on each owner. Looks at files: call it outside transactions."""
+        return {job_id: facts._replace(agent=self._agent(job_id)) for job_id, facts in self._found.items()}
+
+    def _add(self, view: View) -> None:
+        job = view.job
+        if view.keeper is not None:
+            self._keepers[job.id] = view.keeper
+        in_line = job.phase == "queued" and job.in_line != NOT_IN_LINE
+        self._found[job.id] = Facts(
+            job=job,
+            spec=specs.load(self._store, job.id),
+            edges=view.edges,
+            conditions=view.conditions,
+            last_run=view.last_run,
+            place=self._place(job) if in_line else None,
+        )
+
+    def _place(self, job: Job) -> Place:
+        mine = admissions.request_of(job)
+        room, competing = admissions.view(self._store, mine)
+        decision = decide(mine, competing, room)
+        other = None if decision.other is None else jobs.load(self._store, decision.other.job_id)
+        everywhere = STORE in room.limits
+        before, first = 0, []
+        if everywhere or job.pool in room.limits:
+            before, first = reads.ahead(self._store, mine, everywhere, NAMED)
+        return Place(
+            mine=mine,
+            decision=decision,
+            capacity=room,
+            other_name=None if other is None else other.name,
+            before=before,
+            first=tuple(first),
+            scopes=self._all_scopes(),
+            config_path=self._applied_file(),
+            workers=self._workers(job.queue),
+        )
+
+    def _all_scopes(self) -> tuple[Scope, ...]:
+        if not self._scopes:
+            self._scopes = tuple(reads.scopes(self._store, {}))
+        return self._scopes
+
+    def _applied_file(self) -> str:
+        applied = settings.applied(self._store)
+        return self._config_path if applied is None else applied.path
+
+    def _workers(self, queue: str) -> str:
+        if not queue:
+            return ""
+        if queue in admissions.served_queues(self._store):
+            return "free"
+        return "busy" if reads.workers_of(self._store, queue) else "none"
+
+    def _agent(self, job_id: int) -> Agent | None:
+        keeper = self._keepers.get(job_id)
+        if keeper is None:
+            return None
+        return Agent(keeper.kind, keeper.pid, life(self._directory, keeper))
+
+
+def life(directory: str, keeper: Keeper) -> str:
+    """Whether an owner is `alive`, `dead` or `unknown`: by its lock, else by its identity."""
+    if keeper.gone_at is not None:
+        return "dead"
+    try:
+        lock = os.path.join(directory, OWNERS, keeper.token + ".lock")
+        finding = locks.probe(lock, keeper.lock_dev, keeper.lock_ino)
+        if finding == "held":
+            return "alive"
+        if finding == "free":
+            return "dead"
+        return identity.verify(identity.parse(keeper.identity))
+    except (OSError, ValueError):
+        return "unknown"

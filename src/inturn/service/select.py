@@ -1,0 +1,86 @@
+"""Which job is meant: an id, a name, or `name@latest`."""
+
+from __future__ import annotations
+
+from inturn.core.duration import quoted
+from inturn.errors import InturnError
+from inturn.store import jobs, reads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inturn.service.context import Context
+    from inturn.store.db import Store
+
+LATEST = "@latest"
+
+# A message names at most so many of the jobs that have the name.
+CANDIDATES = 10
+
+# No id can be larger: SQLite's integers have 64 bits.
+_LARGEST_ID = 2**63 - 1
+
+
+def resolve(context: Context, selector: str) -> int:
+    """The id of the one job that a selector means; inside the caller's transaction if one is open.
+
+    Digits are an id. Else it is a name; of several jobs that have it, the only one that has not ended.
+    `name@latest` is the newest, unless a job is called exactly so. Raises InturnError `not_found`, or
+    `ambiguous` with the candidates.
+    """
+    if context.store is None:
+        raise not_found(selector)
+    if selector.isascii() and selector.isdigit():
+        return _by_id(context.store, selector)
+    return _by_name(context.store, selector)
+
+
+def resolve_many(context: Context, selectors: Iterable[str]) -> list[int]:
+    """The ids that selectors mean, each once, in the order of their first mention. Raises as `resolve`."""
+    return list(dict.fromkeys(resolve(context, selector) for selector in selectors))
+
+
+def not_found(selector: str) -> InturnError:
+    """The error for a selector that means no job."""
+    return InturnError("not_found", f"there is no job {quoted(selector)}", "See which there are: inturn list")
+
+
+def _by_id(store: Store, digits: str) -> int:
+    job_id = int(digits) if len(digits) <= len(str(_LARGEST_ID)) else 0
+    if not 0 < job_id <= _LARGEST_ID or jobs.load(store, job_id) is None:
+        raise not_found(digits)
+    return job_id
+
+
+def _by_name(store: Store, name: str) -> int:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8: no job is called so
+        raise not_found(name) from None
+    found = reads.named(store, name, CANDIDATES + 1)
+    if not found and name.endswith(LATEST):
+        newest = reads.newest_named(store, name.removesuffix(LATEST))
+        if newest is None:
+            raise not_found(name)
+        return newest
+    if not found:
+        raise not_found(name)
+    live = [job_id for job_id, _, ended in found if not ended]
+    if len(live) == 1:
+        return live[0]
+    if len(found) == 1:
+        return found[0][0]
+    raise _ambiguous(name, found, len(live))
+
+
+def _ambiguous(name: str, found: list[tuple[int, str, bool]], live: int) -> InturnError:
+    shown = ", ".join(f"{job_id} ({status})" for job_id, status, _ in found[:CANDIDATES])
+    if len(found) > CANDIDATES:
+        shown += ", …"
+    how = "several jobs that have not ended have the name" if live else "several jobs had the name"
+    return InturnError(
+        "ambiguous",
+        f"{how} {quoted(name)}: {shown}",
+        f"Give an id, or write {quoted(name + LATEST)} for the newest.",
+    )

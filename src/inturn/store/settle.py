@@ -1,0 +1,117 @@
+"""Settling the waiting jobs that nobody owns: receipts, openings, aborts and deadlines, in bounded pieces.
+
+A supervised job is settled by its supervisor. A queued one belongs to nobody while it waits for other jobs,
+so whoever commits an outcome settles its dependents in the same transaction; what is too much for one goes on
+in the next transactions of workers and of commands that change something.
+"""
+
+from __future__ import annotations
+
+from inturn.core import decide, transitions
+from inturn.store import gates, specs
+from inturn.store.rows import SELECT_JOB, job_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.core.job import Job
+    from inturn.core.moment import Now
+    from inturn.core.transitions import Transition
+    from inturn.store.db import Store
+
+# Jobs settled in one transaction: a bound on how long the write lock is held.
+AT_MOST = 500
+
+
+def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Transition]:
+    """Write the receipts of a completed job's unowned dependents; returns what follows from them.
+
+    If there are more than `limit`, the parent is noted as unsettled.
+    """
+    rows = store.execute(
+        SELECT_JOB
+        + """ JOIN edges ON edges.job_id = jobs.id
+        WHERE edges.parent_id = ? AND edges.observed_at IS NULL
+            AND jobs.phase = 'waiting' AND jobs.owner IS NULL
+        ORDER BY jobs.id LIMIT ?""",
+        (parent_id, limit + 1),
+    ).fetchall()
+    if len(rows) > limit:
+        store.execute("INSERT OR IGNORE INTO unsettled VALUES (?)", (parent_id,))
+    else:
+        store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
+    return [found for row in rows[:limit] for found in job(store, job_from(row), now)]
+
+
+def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
+    """Write the receipts of one waiting job that nobody owns; returns the transition that follows, if any.
+
+    One with wait conditions stays where it is, unless an edge has failed: a worker looks at them.
+    """
+    gates.write_receipts(store, gates.edges(store, waiting.id), now)
+    open_since = None if waiting.conditional else 0
+    event = decide.judge_gates(waiting, gates.edges(store, waiting.id), open_since, now)
+    return [] if event is None else [transitions.apply(waiting, event, now)]
+
+
+def pending(store: Store, now: Now) -> bool:
+    """Whether there is anything for `overdue` to do. Only looks."""
+    if store.row("SELECT 1 FROM unsettled LIMIT 1") is not None:
+        return True
+    return bool(_expired(store, now, 1))
+
+
+def overdue(store: Store, now: Now, limit: int = AT_MOST) -> list[Transition]:
+    """What is to be committed for unowned jobs by now: unsettled dependents, deadlines that have passed."""
+    found: list[Transition] = []
+    for (parent,) in store.execute("SELECT parent_id FROM unsettled LIMIT 1").fetchall():
+        found += dependents(store, parent, now, limit)
+    seen = {transition.before.id for transition in found}
+    for job_id in _expired(store, now, limit):
+        late = job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,)))
+        event = decide.deadline_event(late, specs.load(store, job_id), now)
+        if event is None:  # the clock was set back, or the job has been given more time
+            note_deadlines(store, late, now)
+        elif job_id not in seen:
+            seen.add(job_id)
+            found.append(transitions.apply(late, event, now))
+    return found
+
+
+def note_deadlines(store: Store, waiting: Job, now: Now) -> None:
+    """Store when a queued job that nobody owns is over before its next run could start."""
+    forget_deadlines(store, waiting.id)
+    timeout, wait_abort, retry_abort = store.row(
+        "SELECT job_timeout, wait_abort_at, retry_abort_at FROM specs WHERE job_id = ?", (waiting.id,)
+    )
+    if timeout is not None:
+        left = max(timeout - waiting.watch.elapsed(now), 0)
+        _note(store, waiting.id, now.wall + left, now.boot, now.mono + left)
+    abort_at = retry_abort if waiting.attempts else wait_abort
+    if abort_at is not None:
+        # The last instant of a retry is still allowed.
+        at = abort_at + bool(waiting.attempts)
+        _note(store, waiting.id, at, "", at)
+
+
+def _note(store: Store, job_id: int, wall: int, boot: str, at: int) -> None:
+    store.execute("INSERT INTO deadlines VALUES (?, ?, ?, ?)", (job_id, wall, boot, at))
+
+
+def forget_deadlines(store: Store, job_id: int) -> None:
+    """From now on an owner minds the deadlines of the job, or it has ended."""
+    store.execute("DELETE FROM deadlines WHERE job_id = ?", (job_id,))
+
+
+def _expired(store: Store, now: Now, limit: int) -> list[int]:
+    """Unowned jobs one of whose deadlines has passed. Those of an earlier boot go by the wall clock."""
+    rows = store.execute(
+        """
+        SELECT DISTINCT deadlines.job_id FROM deadlines JOIN jobs ON jobs.id = deadlines.job_id
+        WHERE (boot = ?1 AND at <= ?2 OR boot = '' AND at <= ?3
+                OR boot > '' AND boot < ?1 AND wall <= ?3 OR boot > ?1 AND wall <= ?3)
+            AND jobs.owner IS NULL AND jobs.phase IN ('waiting', 'queued')
+        LIMIT ?4
+        """,
+        (now.boot, now.mono, now.wall, limit),
+    )
+    return [job_id for (job_id,) in rows]

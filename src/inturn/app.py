@@ -8,7 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from inturn.core.moment import Now
+    from inturn.core.spec import Submission
     from inturn.owners.tools import Tools
+    from inturn.owners.worker import Orders
     from inturn.service.context import Context
     from inturn.store.db import Store
 
@@ -58,7 +61,7 @@ def _ringer(directory: str) -> Callable[[Iterable[str]], None]:
 
     def ring(tokens: Iterable[str]) -> None:
         for token in tokens:
-            wake.ring(os.path.join(directory, paths.OWNERS, token + ".wake"))
+            wake.ring(paths.owner_files(directory, token)[1])
 
     return ring
 
@@ -85,6 +88,7 @@ def run_supervisor(directory: str, token: str) -> None:
     """
     from inturn.host import detach, paths, wake
     from inturn.owners import supervisor
+    from inturn.owners.owner import Owner
     from inturn.store import owners
     from inturn.store.db import open_store
 
@@ -93,25 +97,106 @@ def run_supervisor(directory: str, token: str) -> None:
     os.umask(0o077)
     os.read(detach.GO_FD, 1)
     os.close(detach.GO_FD)
-    lock_path = os.path.join(directory, paths.OWNERS, token + ".lock")
-    fifo_path = os.path.join(directory, paths.OWNERS, token + ".wake")
+    lock_path, fifo_path = paths.owner_files(directory, token)
     try:
         store = open_store(directory, _ringer(directory), create=False)
         me = owners.by_token(store, token)
         if me is None:
             return
-        fifo = wake.create(fifo_path)
         tools = _tools(store, directory, me.id)
-        owner = supervisor.take_over(tools, fifo)
+        owner = Owner(tools, wake.create(fifo_path))
+        accepted = supervisor.take_over(tools, owner)
     except Exception as error:
         os.write(detach.ANSWER_FD, str(error).encode("utf-8", "replace")[:4000] or b"it failed")
         raise SystemExit(1) from error
     os.write(detach.ANSWER_FD, detach.READY)
     os.close(detach.ANSWER_FD)
-    supervisor.supervise(tools, owner)
+    if accepted:
+        supervisor.supervise(owner)
+    supervisor.say_goodbye(tools)
     store.close()
     for path in (fifo_path, lock_path):
         os.unlink(path)
+
+
+def run_foreground(context: Context, submission: Submission) -> int:
+    """Submit a job and be its owner until it ends; returns its id. Raises as a submission does."""
+    from inturn.owners import supervisor
+    from inturn.owners.foreground import Foreground
+    from inturn.service import intake
+
+    store = context.store
+    assert store is not None
+    with _Presence(context.directory) as here:
+        now = context.now()
+        with store.writing():
+            me = here.register(store, "foreground", now)
+            job_id = intake.store_job(context, submission, me, now)
+        tools = _tools(store, context.directory, me)._replace(keep_stdin=True)
+        owner = Foreground(tools, here.fifo)
+        here.on_stop_signals(owner.interrupt)
+        if supervisor.take_over(tools, owner):
+            owner.watch()
+        supervisor.say_goodbye(tools)
+    return job_id
+
+
+def run_worker(context: Context, orders: Orders) -> None:
+    """Be a worker until the orders are fulfilled or a stop is asked for."""
+    from inturn.host import detach
+    from inturn.owners.worker import Worker
+
+    store = context.store
+    assert store is not None
+    detach.keep_inherited_from_children()
+    with _Presence(context.directory) as here:
+        with store.writing():
+            me = here.register(store, "worker", context.now())
+        worker = Worker(_tools(store, context.directory, me)._replace(alone=False), here.fifo, orders)
+        here.on_stop_signals(worker.ask_to_stop)
+        worker.work()
+
+
+class _Presence:
+    """The lock and the FIFO of an owner in this very process."""
+
+    def __init__(self, directory: str) -> None:
+        from inturn.host import paths
+
+        self._token = os.urandom(8).hex()
+        self._lock_path, self._fifo_path = paths.owner_files(directory, self._token)
+
+    def __enter__(self) -> _Presence:
+        from inturn.host import locks, wake
+
+        self._lock = locks.create(self._lock_path)
+        self.fifo = wake.create(self._fifo_path)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in (self.fifo, self._lock):
+            os.close(fd)
+        for path in (self._fifo_path, self._lock_path):
+            os.unlink(path)
+
+    def register(self, store: Store, kind: str, now: Now) -> int:
+        """Add this process to the registry, in the present transaction."""
+        from inturn import __version__
+        from inturn.host import clock, identity, locks
+        from inturn.store import owners
+
+        who = identity.of(os.getpid()) or identity.Identity(os.getpid(), 0, clock.boot_id(), 0)
+        lock = locks.file_id(self._lock)
+        return owners.register(store, kind, self._token, who.text(), lock, __version__, now)
+
+    def on_stop_signals(self, call: Callable[[], None]) -> None:
+        """Have TERM, Ctrl-C and hang-up call `call`, and interrupt the sleep of the owner."""
+        import signal
+
+        # The signal's number arrives in the FIFO like a hint.
+        signal.set_wakeup_fd(self.fifo, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: call())
 
 
 def _tools(store: Store, directory: str, owner: int) -> Tools:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import os
 
+from inturn.core.environment import OWN_VARIABLES
 from inturn.core.request import Surroundings, parse_env_file
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-# What a run is told of itself. A job may submit others: they are not this job. INTURN_DIR stays, so that they
-# are submitted to the same store.
-_OF_A_RUN = frozenset(
-    b"INTURN_" + name
-    for name in (
-        *(b"JOB_ID", b"RUN", b"ATTEMPT", b"JOB_NAME", b"QUEUE", b"POOL", b"SLOTS", b"COOKIE"),
-        b"ARRAY_INDEX",
-    )
-)
 
 # In the C locale Python puts one of these into its own environment (PEP 538): no wish of the submitter's.
 _COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
@@ -44,9 +35,10 @@ def capture(command: Sequence[str], supervised: bool) -> Surroundings:
 
 
 def _environment() -> tuple[bytes, ...]:
-    left_out = _OF_A_RUN
+    # A job may submit others: they are not this job. INTURN_DIR stays, so that they join it in its store.
+    left_out = {*OWN_VARIABLES}
     if os.environb.get(b"LC_CTYPE") in _COERCED and not _started_with(b"LC_CTYPE"):
-        left_out |= {b"LC_CTYPE"}
+        left_out.add(b"LC_CTYPE")
     # In a fixed order, so that equal environments are stored once.
     return tuple(name + b"=" + value for name, value in sorted(os.environb.items()) if name not in left_out)
 

@@ -14,15 +14,16 @@ WAITS, HOLDS, PAUSES, NOTHING = ".", "#", "~", " "
 LEGEND = f"{WAITS} waits  {HOLDS} holds slots  {PAUSES} pauses before another run"
 
 
-def bars(entries: Sequence[LedgerEntry], width: int) -> dict[int, str]:
-    """A row of `width` characters for each job, over one span of time: from the first entry to the last.
+def bars(entries: Sequence[LedgerEntry], width: int, until: int = 0) -> dict[int, str]:
+    """A row of at most `width` characters for each job, over one span of time, from the first entry on.
 
-    A hold shows however short it was. Entries come in the order of their ids.
+    It goes to the last entry, or to `until` (wall microseconds) if that is later. A hold shows however short
+    it was. Entries come in the order of their ids.
     """
     if not entries:
         return {}
     first = min(entry.at for entry in entries)
-    span = max(max(entry.at for entry in entries) - first, 1)
+    span = max(max(entry.at for entry in entries) - first, until - first, 1)
 
     def column(at: int) -> int:
         return min((at - first) * width // span, width - 1)

@@ -74,7 +74,9 @@ class Submission(NamedTuple):
 
     `queue` is empty for a supervised job. `delay` (elapsed microseconds) and `at` (wall) exclude each other.
     `line` is the line of the file that it came from, 0 if it came from the command line; `ref` is how other
-    lines call it.
+    lines call it. The jobs of an array follow each other, each with its `array_index` and
+    `array_size`; the first one's `at_once` says how many may run together. With `index_by_index` a dependency
+    on an array is one on its job with the same index.
     """
 
     spec: Spec
@@ -88,8 +90,11 @@ class Submission(NamedTuple):
     key: str | None = None
     tags: tuple[tuple[str, str | None], ...] = ()
     edges: tuple[WantedEdge, ...] = ()
+    index_by_index: bool = False
     conditions: tuple[WantedCondition, ...] = ()
     array_index: int | None = None
+    array_size: int = 0
+    at_once: int | None = None
     ref: str | None = None
     line: int = 0
 

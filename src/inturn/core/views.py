@@ -27,7 +27,8 @@ UMBRELLAS: dict[str, tuple[str, ...]] = {
 class Filters(NamedTuple):
     """Which jobs are wanted: any of the values of one field, and all of the fields that have values.
 
-    `statuses` are words of STATUSES or UMBRELLAS; a tag without a value asks for the tag alone.
+    `statuses` are words of STATUSES or UMBRELLAS; a tag without a value asks for the tag alone; `arrays` are
+    the ids of arrays.
     """
 
     statuses: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Filters(NamedTuple):
     pools: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     tags: tuple[tuple[str, str | None], ...] = ()
+    arrays: tuple[int, ...] = ()
 
 
 class Keeper(NamedTuple):

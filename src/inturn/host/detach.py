@@ -16,6 +16,8 @@ LOCK_FD = 3
 GO_FD = 4
 ANSWER_FD = 5
 
+_STANDARD = 2
+
 # Out of the way of the descriptors above while they are being set up.
 _HIGH = 10
 
@@ -72,6 +74,17 @@ def start(command: tuple[str, ...], environment: dict[str, str], lock: int) -> D
 
 # All that can be caught: whoever submits under nohup ignores some, and ignored signals are inherited.
 _SIGNALS = tuple(number for number in range(1, 32) if number not in (9, 19))
+
+
+def keep_inherited_from_children() -> None:
+    """In a process that runs jobs: what came along from its shell is not for them."""
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        if fd > _STANDARD:
+            try:
+                os.set_inheritable(fd, False)
+            except OSError:
+                pass  # It was the one that listed them.
 
 
 def close_inherited() -> None:

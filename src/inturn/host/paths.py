@@ -38,6 +38,12 @@ def default_store_dir(environ: Mapping[str, str]) -> str:
     return os.path.join(state_home, "inturn")
 
 
+def owner_files(directory: str, token: str) -> tuple[str, str]:
+    """The paths of an owner's lock and of its FIFO."""
+    stem = os.path.join(directory, OWNERS, token)
+    return stem + ".lock", stem + ".wake"
+
+
 def resolve_store(path: str) -> str:
     """The real, absolute path of a store; call it once and use the result from then on.
 

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from inturn.owners.owner import Owner
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from inturn.owners.owner import Owner
     from inturn.owners.tools import Tools
 
 
-def take_over(tools: Tools, fifo: int) -> Owner | None:
-    """Accept the job that was submitted in our name; None if it was given up before we came."""
-    owner = Owner(tools, fifo)
+def take_over(tools: Tools, owner: Owner) -> bool:
+    """Accept the job that was submitted in our name; False if it was given up before we came."""
     for job in jobs.owned_by(tools.store, tools.owner):
         task = Task(tools, job)
         if job.phase == "submitting":
             try:
                 task.accept()
             except Stale:
-                return None
+                return False
         owner.tasks.append(task)
-    return owner if owner.tasks else None
+    return bool(owner.tasks)
 
 
-def supervise(tools: Tools, owner: Owner | None) -> None:
-    """Run the job to its end, and say goodbye."""
-    while owner is not None and owner.tasks:
+def supervise(owner: Owner) -> None:
+    """Run the job to its end."""
+    while owner.tasks:
         owner.turn()
+
+
+def say_goodbye(tools: Tools) -> None:
+    """Leave the registry."""
     # Whoever completes its own job has retired in the same transaction.
     if owners.load(tools.store, tools.owner) is not None:
         with tools.store.writing(durable=False):

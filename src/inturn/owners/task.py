@@ -94,6 +94,25 @@ class Task:
             self._edges = gates.edges(self._store, self.job.id)
             self._conditions = gates.conditions(self._store, self.job.id)
 
+    @property
+    def log(self) -> str:
+        """The stem of the logs of the latest run, relative to the store; '' before the first."""
+        return self._run.log if self._run is not None else ""
+
+    def cancel(self) -> None:
+        """Cancel the job: at once if it has no target, else by stopping that."""
+        if self.job.phase in ("waiting", "queued"):
+            try:
+                event = transitions.Event("cancelled", "completed", "requested", "cancelled")
+                self._commit(event, self._tools.now())
+            except Stale:
+                self.reload()
+        self.stop("cancelled")
+
+    def kill(self) -> None:
+        """Have a target that is being stopped killed now, whatever its grace period."""
+        self._sight = self._sight._replace(term_at=self._tools.now().mono - self._spec.stop_grace)
+
     def stop(self, reason: str) -> None:
         """Ask for the end of the run, unless that is under way for a heavier reason."""
         if self.job.phase in ACTIVE and transitions.heavier(reason, self.job.stop_reason):

@@ -92,6 +92,14 @@ def load(path: str, rules: Rules) -> Config:
     return read
 
 
+def declared(read: Config) -> list[Pool]:
+    """The capacities that a file declares, as the store would have them."""
+    found = [Pool(pool.name, pool.slots, True, *pool[2:]) for pool in read.pools]
+    if read.max_active_slots is not None:
+        found.append(Pool(STORE, read.max_active_slots, True))
+    return found
+
+
 def plan(current: Iterable[Pool], read: Config) -> list[Change]:
     """What would have to change for these capacities to be those of the file.
 
@@ -99,9 +107,7 @@ def plan(current: Iterable[Pool], read: Config) -> list[Change]:
     is removed.
     """
     before = {pool.name: pool for pool in current}
-    wanted = {pool.name: Pool(pool.name, pool.slots, True, *pool[2:]) for pool in read.pools}
-    if read.max_active_slots is not None:
-        wanted[STORE] = Pool(STORE, read.max_active_slots, True)
+    wanted = {pool.name: pool for pool in declared(read)}
     removed = [
         Change(name, pool, None) for name, pool in before.items() if pool.declared and name not in wanted
     ]

@@ -75,9 +75,8 @@ class Gatherer:
         decision = decide(mine, competing, room)
         other = None if decision.other is None else jobs.load(self._store, decision.other.job_id)
         everywhere = STORE in room.limits
-        before, first = 0, []
-        if everywhere or job.pool in room.limits:
-            before, first = reads.ahead(self._store, mine, everywhere, NAMED)
+        finite = everywhere or job.pool in room.limits
+        before, first = reads.ahead(self._store, mine, everywhere, NAMED) if finite else (0, [])
         return Place(
             mine=mine,
             decision=decision,

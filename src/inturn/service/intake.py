@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from inturn.core.admission import STORE
-from inturn.core.job import Condition
-from inturn.core.moment import NO_DEADLINE, Deadline, after
-from inturn.core.spec import intersect
 from inturn.errors import InturnError
-from inturn.service import select
-from inturn.store import gates, jobs, specs
+from inturn.service import dependencies
+from inturn.service.dependencies import naming_line
+from inturn.store import admissions, jobs, settle, specs
+from inturn.store.jobs import Array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inturn.core.moment import Now
-    from inturn.core.spec import Submission, WantedCondition
+    from inturn.core.spec import Submission
     from inturn.service.context import Context
     from inturn.store.db import Store
 
@@ -27,25 +28,74 @@ class AlreadyThere(Exception):
 
 
 def store_job(context: Context, submission: Submission, owner: int | None, now: Now) -> int:
-    """Validate and store one job; returns its id. `owner` is the supervisor's row, None for a queued job.
+    """Validate and store one job; returns its id. See `store_all`."""
+    (job_id,) = store_all(context, [submission], [owner], now)
+    return job_id
 
-    Raises AlreadyThere, or InturnError: not_found and ambiguous for a dependency, contradiction,
-    unknown_pool, impossible, conflict for a key under which something else runs. The caller's transaction is
-    then undone.
+
+def store_all(
+    context: Context, submissions: Sequence[Submission], owners: Sequence[int | None], now: Now
+) -> list[int]:
+    """Validate and store jobs, inside the present write transaction; returns their ids in the same order.
+
+    `owners` are the supervisors' rows, None for queued jobs. Dependencies may name other submissions of the
+    same batch by `@ref`, later ones too. Queued jobs whose gates are open already are settled at once.
+
+    Raises AlreadyThere, or InturnError: not_found and ambiguous for a dependency, unknown_reference, cycle,
+    contradiction, unknown_pool, impossible, conflict for a key under which something else runs. The
+    transaction is then undone.
     """
     store = context.store
     assert store is not None
-    _check_key(store, submission)
-    _check_capacity(store, submission)
-    wanted: dict[int, list[tuple[str, ...]]] = {}
-    for edge in submission.edges:
-        wanted.setdefault(select.resolve(context, edge.selector), []).append(edge.outcomes)
-    edges = intersect(wanted)
-    conditions = [_condition(position, one, now) for position, one in enumerate(submission.conditions)]
-    environment = specs.environment_id(store, submission.spec.environment)
-    job = jobs.insert(store, submission, bool(edges or conditions), owner, environment, now)
-    gates.insert(store, job.id, edges, conditions)
-    return job.id
+    _check_all(store, submissions)
+    stored = _insert_all(store, submissions, owners, now)
+    dependencies.store_gates(context, submissions, stored, now)
+    gated = [
+        job_id
+        for job_id, owner, submission in zip(stored, owners, submissions, strict=True)
+        if owner is None and submission.edges
+    ]
+    late = [found for job_id in gated for found in settle.job_by_id(store, job_id, now)]
+    jobs.commit(store, late, now)
+    for job_id, owner in zip(stored, owners, strict=True):
+        if owner is None:
+            settle.note_deadlines_of(store, job_id, now)
+    admissions.wake_admissible(store, now)
+    return stored
+
+
+def _check_all(store: Store, submissions: Sequence[Submission]) -> None:
+    checked: set[tuple[str, int]] = set()
+    for submission in submissions:
+        with naming_line(submission):
+            _check_key(store, submission)
+            if (submission.pool, submission.slots) not in checked:
+                _check_capacity(store, submission)
+                checked.add((submission.pool, submission.slots))
+
+
+def _insert_all(
+    store: Store, submissions: Sequence[Submission], owners: Sequence[int | None], now: Now
+) -> list[int]:
+    stored: list[int] = []
+    environments: dict[int, int] = {}
+    array: Array | None = None
+    left = 0  # how many jobs of the present array are still to come
+    for submission, owner in zip(submissions, owners, strict=True):
+        if not left:
+            left = submission.array_size
+            array = Array(0, left, submission.at_once) if left else None
+        environment = environments.get(id(submission.spec.environment))
+        if environment is None:
+            environment = specs.environment_id(store, submission.spec.environment)
+            environments[id(submission.spec.environment)] = environment
+        gated = bool(submission.edges or submission.conditions)
+        job = jobs.insert(store, submission, gated, owner, environment, now, array)
+        if array is not None:
+            array = array._replace(id=job.array_id or 0)
+            left -= 1
+        stored.append(job.id)
+    return stored
 
 
 def _check_key(store: Store, submission: Submission) -> None:
@@ -82,12 +132,3 @@ def _check_capacity(store: Store, submission: Submission) -> None:
                 f"{submission.slots} slots can never be given: {where} {limit}",
                 f"Ask for at most {limit} with --slots, or raise the limit.",
             )
-
-
-def _condition(position: int, wanted: WantedCondition, now: Now) -> Condition:
-    due = NO_DEADLINE
-    if wanted.kind == "delay":
-        due = after(now, wanted.time)
-    elif wanted.kind == "until":
-        due = Deadline(wanted.time)
-    return Condition(0, position, wanted.kind, wanted.argument, due)

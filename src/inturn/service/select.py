@@ -19,7 +19,7 @@ LATEST = "@latest"
 CANDIDATES = 10
 
 # No id can be larger: SQLite's integers have 64 bits.
-_LARGEST_ID = 2**63 - 1
+LARGEST_ID = 2**63 - 1
 
 
 def resolve(context: Context, selector: str) -> int:
@@ -36,6 +36,51 @@ def resolve(context: Context, selector: str) -> int:
     return _by_name(context.store, selector)
 
 
+def resolve_members(context: Context, selector: str) -> list[int]:
+    """The ids that a dependency on `selector` means: all of an array, if it is the array's id or its name.
+
+    `ID_INDEX` is the job of an array with that index, as with Slurm. Raises InturnError `not_found` or
+    `ambiguous`.
+    """
+    array, index = _array_meant(context, selector)
+    if array is None:
+        return [resolve(context, selector)]
+    assert context.store is not None
+    if index is not None:
+        return [resolve_index(context, str(array), index)]
+    return reads.array_members(context.store, array)
+
+
+def resolve_index(context: Context, selector: str, index: int) -> int:
+    """The job with this index of the array that `selector` means. Raises InturnError `not_found`."""
+    array, _ = _array_meant(context, selector)
+    found = None
+    if array is not None:
+        assert context.store is not None
+        found = reads.array_member(context.store, array, index)
+    if found is None:
+        what = f"array {array}" if array is not None else quoted(selector) + ", which is no array,"
+        raise InturnError("not_found", f"{what} has no job with index {index}", "See the jobs: inturn list")
+    return found
+
+
+def _array_meant(context: Context, selector: str) -> tuple[int | None, int | None]:
+    """The array that a selector means, if it means one, and the index in `ID_INDEX`."""
+    store = context.store
+    if store is None:
+        return None, None
+    array, separator, index = selector.rpartition("_")
+    if separator and _is_number(array) and _is_number(index):
+        return (int(array), int(index)) if reads.is_array(store, int(array)) else (None, None)
+    if _is_number(selector):
+        return (int(selector), None) if reads.is_array(store, int(selector)) else (None, None)
+    return reads.array_named(store, selector), None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < len(str(LARGEST_ID))
+
+
 def resolve_many(context: Context, selectors: Iterable[str]) -> list[int]:
     """The ids that selectors mean, each once, in the order of their first mention. Raises as `resolve`."""
     return list(dict.fromkeys(resolve(context, selector) for selector in selectors))
@@ -47,17 +92,22 @@ def not_found(selector: str) -> InturnError:
 
 
 def _by_id(store: Store, digits: str) -> int:
-    job_id = int(digits) if len(digits) <= len(str(_LARGEST_ID)) else 0
-    if not 0 < job_id <= _LARGEST_ID or jobs.load(store, job_id) is None:
+    job_id = int(digits) if len(digits) <= len(str(LARGEST_ID)) else 0
+    if not 0 < job_id <= LARGEST_ID or jobs.load(store, job_id) is None:
         raise not_found(digits)
     return job_id
 
 
-def _by_name(store: Store, name: str) -> int:
+def _check_utf8(name: str) -> None:
+    """Words of the command line may hold bytes that are not UTF-8: no job is called so."""
     try:
         name.encode()
-    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8: no job is called so
+    except UnicodeEncodeError:
         raise not_found(name) from None
+
+
+def _by_name(store: Store, name: str) -> int:
+    _check_utf8(name)
     found = reads.named(store, name, CANDIDATES + 1)
     if not found and name.endswith(LATEST):
         newest = reads.newest_named(store, name.removesuffix(LATEST))

@@ -8,7 +8,7 @@ from inturn import __version__
 from inturn.core import transitions
 from inturn.errors import InturnError
 from inturn.host import clock, detach, identity, locks, wake
-from inturn.host.paths import OWNERS
+from inturn.host.paths import owner_files
 from inturn.service import intake
 from inturn.store import jobs, owners
 from inturn.store.transaction import CommitUnknown
@@ -38,7 +38,7 @@ def run(context: Context, submissions: Sequence[Submission]) -> list[int]:
 def _run_one(context: Context, submission: Submission) -> int:
     assert context.store is not None
     token = os.urandom(8).hex()
-    lock_path = os.path.join(context.directory, OWNERS, token + ".lock")
+    lock_path, _ = owner_files(context.directory, token)
     lock = locks.create(lock_path)
     stored = False
     try:

@@ -20,12 +20,24 @@ from inturn.store.transaction import Stale
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import NamedTuple
 
     from inturn.core.job import Job, Run
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.core.transitions import Transition
     from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
+
+
+class Array(NamedTuple):
+    """An array that is being submitted: `id` is 0 until its first job is stored."""
+
+    id: int
+    size: int
+    at_once: int | None
+
 
 _INSERT = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS[1:])}) VALUES ({marks(JOB_COLUMNS[1:])})"
 _INSERT_RUN = f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}) VALUES ({marks(RUN_COLUMNS)})"
@@ -35,12 +47,25 @@ _EVENT = "INSERT INTO events (job_id, at, kind, source, target, reason, run) VAL
 
 
 def insert(
-    store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
+    store: Store,
+    submission: Submission,
+    gated: bool,
+    owner: int | None,
+    environment: int,
+    now: Now,
+    array: Array | None = None,
 ) -> Job:
-    """Store a new job, without its gates, and say in the ledger that it was submitted."""
+    """Store a new job, without its gates, and say in the ledger that it was submitted.
+
+    `array` is the array that it belongs to; its first job makes it.
+    """
     job = transitions.submit(submission, gated, owner, now)
+    if array is not None:
+        job = job._replace(array_id=array.id, throttle=array.id if array.at_once is not None else 0)
     store.execute(_INSERT, job_values(job)[1:])
     job = job._replace(id=store.connection.last_insert_rowid())
+    if array is not None and not array.id:
+        job = _begin_array(store, job, array)
     specs.insert(store, job.id, submission.spec, environment)
     for tag, value in submission.tags:
         store.execute("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", (job.id, tag, value))
@@ -48,6 +73,15 @@ def insert(
         store.execute("INSERT INTO keys VALUES (?, ?)", (submission.key, job.id))
     store.execute(_EVENT, (job.id, now.wall, "submitted", None, job.phase, None, None))
     return job
+
+
+def _begin_array(store: Store, first: Job, array: Array) -> Job:
+    store.execute("INSERT INTO arrays VALUES (?, ?, ?)", (first.id, array.size, array.at_once))
+    first = first._replace(array_id=first.id, throttle=first.id if array.at_once is not None else 0)
+    store.execute(
+        "UPDATE jobs SET array_id = ?, throttle = ? WHERE id = ?", (first.array_id, first.throttle, first.id)
+    )
+    return first
 
 
 def load(store: Store, job_id: int) -> Job | None:

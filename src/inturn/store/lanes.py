@@ -37,19 +37,19 @@ def is_settled(store: Store, queues: Collection[str]) -> bool:
         names,
     )
     parents: list[int] = [row[0] for row in rows]
-    served = _served(store)
+    alive = served(store)
     waiting = [
         Candidate(0, "waiting", None, 0, due=False, supervised=False, served=True, parents=(parent,))
         for parent in parents
     ]
-    return settled(waiting, lambda job_id: _candidate(store, job_id, served))
+    return settled(waiting, lambda job_id: _candidate(store, job_id, alive))
 
 
-def _candidate(store: Store, job_id: int, served: set[str]) -> Candidate:
+def _candidate(store: Store, job_id: int, alive: set[str]) -> Candidate:
     found, phase, held_phase, attempts, in_line, queue, owner = store.row(
         _CANDIDATE + " WHERE id = ?", (job_id,)
     )
-    alive = queue in served if queue else _lives(store, owner)
+    minded = queue in alive if queue else _lives(store, owner)
     parents = store.execute("SELECT parent_id FROM edges WHERE job_id = ? AND observed_at IS NULL", (job_id,))
     return Candidate(
         found,
@@ -58,12 +58,12 @@ def _candidate(store: Store, job_id: int, served: set[str]) -> Candidate:
         attempts,
         in_line >= IN_LINE,
         not queue,
-        alive,
+        minded,
         tuple(parent for (parent,) in parents),
     )
 
 
-def _served(store: Store) -> set[str]:
+def served(store: Store) -> set[str]:
     """The queues that have a live worker, whether or not it has a free place now."""
     rows = store.execute(
         """

@@ -58,7 +58,7 @@ def newest(store: Store, filters: Filters, now: Now, limit: int | None) -> Itera
     source = SELECT_JOB
     if filters.statuses and not _COMPLETED_WORDS.intersection(filters.statuses):
         where.append("phase <> 'completed'")
-        if not filters.names and not filters.tags:
+        if not (filters.names or filters.tags or filters.arrays):
             # The live are few beside those that have ended; the planner has no statistics to know it.
             source += " INDEXED BY jobs_live"
     if where:
@@ -70,7 +70,13 @@ def newest(store: Store, filters: Filters, now: Now, limit: int | None) -> Itera
 def _conditions(filters: Filters, now: Now) -> tuple[list[str], list[Any]]:
     where: list[str] = []
     values: list[Any] = []
-    for column, wanted in (("queue", filters.queues), ("pool", filters.pools), ("name", filters.names)):
+    columns: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("queue", filters.queues),
+        ("pool", filters.pools),
+        ("name", filters.names),
+        ("array_id", filters.arrays),
+    )
+    for column, wanted in columns:
         if wanted:
             where.append(f"{column} IN ({', '.join('?' * len(wanted))})")
             values.extend(wanted)
@@ -209,6 +215,31 @@ def named(store: Store, name: str, limit: int) -> list[tuple[int, str, bool]]:
         (name, limit),
     )
     return [(job_id, status, bool(ended)) for job_id, status, ended in rows]
+
+
+def array_members(store: Store, array_id: int) -> list[int]:
+    """The jobs of an array, in the order of their ids; none if there is no such array."""
+    return [
+        job_id
+        for (job_id,) in store.execute("SELECT id FROM jobs WHERE array_id = ? ORDER BY id", (array_id,))
+    ]
+
+
+def array_member(store: Store, array_id: int, index: int) -> int | None:
+    """The job of an array that has this index."""
+    row = store.row("SELECT id FROM jobs WHERE array_id = ? AND array_index = ?", (array_id, index))
+    return None if row is None else int(row[0])
+
+
+def is_array(store: Store, job_id: int) -> bool:
+    """Whether this is the id of an array: that of its first job."""
+    return store.row("SELECT 1 FROM arrays WHERE id = ?", (job_id,)) is not None
+
+
+def array_named(store: Store, name: str) -> int | None:
+    """The array to which all jobs with this name belong, or None."""
+    rows = store.execute("SELECT DISTINCT array_id FROM jobs WHERE name = ? LIMIT 2", (name,)).fetchall()
+    return int(rows[0][0]) if len(rows) == 1 and rows[0][0] is not None else None
 
 
 def newest_named(store: Store, name: str) -> int | None:

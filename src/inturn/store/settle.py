@@ -53,6 +53,24 @@ def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
     return [] if event is None else [transitions.apply(waiting, event, now)]
 
 
+def job_by_id(store: Store, job_id: int, now: Now) -> list[Transition]:
+    """As `job`, for one that has just been stored."""
+    return job(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
+
+
+def note_deadlines_of(store: Store, job_id: int, now: Now) -> None:
+    """Store the deadlines of a queued job that has just been stored, if it has any and has not ended."""
+    found = store.row(
+        """
+        SELECT 1 FROM specs JOIN jobs ON jobs.id = job_id WHERE job_id = ? AND phase <> 'completed'
+            AND (job_timeout IS NOT NULL OR wait_abort_at IS NOT NULL)
+        """,
+        (job_id,),
+    )
+    if found is not None:
+        note_deadlines(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
+
+
 def pending(store: Store, now: Now) -> bool:
     """Whether there is anything for `overdue` to do. Only looks."""
     if store.row("SELECT 1 FROM unsettled LIMIT 1") is not None:
@@ -63,8 +81,9 @@ def pending(store: Store, now: Now) -> bool:
 def overdue(store: Store, now: Now, limit: int = AT_MOST) -> list[Transition]:
     """What is to be committed for unowned jobs by now: unsettled dependents, deadlines that have passed."""
     found: list[Transition] = []
-    for (parent,) in store.execute("SELECT parent_id FROM unsettled LIMIT 1").fetchall():
-        found += dependents(store, parent, now, limit)
+    unsettled = store.row("SELECT parent_id FROM unsettled LIMIT 1")
+    if unsettled is not None:
+        found += dependents(store, unsettled[0], now, limit)
     seen = {transition.before.id for transition in found}
     for job_id in _expired(store, now, limit):
         late = job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,)))

@@ -79,7 +79,7 @@ def _validated(read: Config) -> Result:
         "path": read.path,
         "valid": True,
         "max_active_slots": read.max_active_slots,
-        "pools": [_pool(Pool(pool.name, pool.slots, True, *pool[2:])) for pool in read.pools],
+        "pools": [_pool(pool) for pool in service.declared(read) if pool.name],
         "defaults": dict(read.defaults),
     }
     return Result(data, lambda: [f"{printable(read.path)}\tvalid"])
@@ -152,9 +152,9 @@ def _json_value(value: object) -> object:
 
 
 def _capacity(pool: Pool | None) -> str:
-    """A capacity in words: `2`, `unlimited`, `2 (devices 0, 1)`, `none`."""
+    """A capacity in words: `2`, `unlimited`, `2 (devices 0, 1; …)`; '' for one that is not there."""
     if pool is None:
-        return "none"
+        return ""
     slots = "unlimited" if pool.slots is None else str(pool.slots)
     if not pool.devices:
         return slots
@@ -163,8 +163,8 @@ def _capacity(pool: Pool | None) -> str:
 
 
 def _told(change: Change) -> str:
-    what = f"pool {change.name}" if change.name else "limit"
-    before, after = _capacity(change.before), _capacity(change.after)
+    what, nothing = (f"pool {change.name}", "none") if change.name else ("limit", "unlimited")
+    before, after = _capacity(change.before) or nothing, _capacity(change.after) or nothing
     if before == after:
         return f"{what}: {after}, now declared by the file"
     return f"{what}: {before} -> {after}"

@@ -57,11 +57,7 @@ def configure(parser: ArgumentParser) -> None:
 def execute(words: Words, context: Context) -> Result:
     """Submit the job, and with --wait pass on how it ended."""
     if words.values.get("dry_run"):
-        from inturn.cli.dry_run import show
-        from inturn.service import preview
-
-        values, now = _values(words, preview.defaults(context)), context.now()
-        return show(preview.preview(context, _build(words, values, now)))
+        return _dry_run(words, context)
     from inturn.service import configure, submit
     from inturn.service.defaults import submission_rules
 
@@ -73,6 +69,31 @@ def execute(words: Words, context: Context) -> Result:
         return answer
     output.emit(answer, bool(words.values.get("json")))
     return Result(code=_await(context, job_id))
+
+
+def _dry_run(words: Words, context: Context) -> Result:
+    from inturn.cli.dry_run import show
+    from inturn.service.preview import preview, read_configuration
+
+    if context.store is None:
+        return _dry_run_without_store(words, context)
+    read = read_configuration(context)
+    values, now = _values(words, dict(read.defaults) if read else {}), context.now()
+    submission = _build(words, values, now)
+    echo_times(values, now, context.notice)
+    return show(preview(context, submission, read))
+
+
+def _dry_run_without_store(words: Words, context: Context) -> Result:
+    """A submission would create the store; here one is made for the moment, somewhere else."""
+    from tempfile import TemporaryDirectory
+
+    from inturn.app import open_context
+
+    config = None if context.config_origin == "default" else context.config_path
+    with TemporaryDirectory(prefix="inturn-") as directory:
+        elsewhere = open_context(directory, config, True, context.notice)
+        return _dry_run(words, elsewhere)
 
 
 def _values(words: Words, defaults: Mapping[str, object]) -> dict[str, object]:

@@ -103,7 +103,7 @@ CREATE INDEX jobs_line ON jobs (pool, queue, throttle, slots, priority DESC, nex
 -- Queued jobs whose wait conditions nobody looks at yet.
 CREATE INDEX jobs_gates ON jobs (queue, id)
     WHERE phase = 'waiting' AND owner IS NULL AND conditional = 1 AND queue <> '';
-CREATE INDEX jobs_array ON jobs (array_id) WHERE array_id IS NOT NULL;
+CREATE INDEX jobs_array ON jobs (array_id, array_index) WHERE array_id IS NOT NULL;
 -- What is to be promoted to the line when its time comes.
 CREATE INDEX jobs_due ON jobs (due_boot, due_at) WHERE phase = 'queued' AND in_line = 0;
 CREATE INDEX jobs_live ON jobs (phase, queue) WHERE phase <> 'completed';

@@ -1,0 +1,118 @@
+"""Plain lines for pipes: columns separated by tabs, without a heading, `-` for what there is not.
+
+The columns of each kind are documented and only ever added to. Times are RFC 3339 in UTC.
+"""
+
+from __future__ import annotations
+
+from inturn.cli.text import printable
+from inturn.core.duration import format_time_utc
+from inturn.core.phrases import signal_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from inturn.core.job import Run
+    from inturn.core.reasons import Reason
+    from inturn.core.views import LedgerEntry, Scope, View
+
+NOTHING = "-"
+
+JOB_COLUMNS = (
+    *("id", "status", "name", "queue", "pool", "slots", "priority", "attempts", "exit"),
+    *("submitted", "started", "completed", "command"),
+)
+EVENT_COLUMNS = ("id", "at", "job", "from", "to", "kind", "reason", "run")
+REASON_COLUMNS = ("depth", "code", "message", "fix")
+SCOPE_COLUMNS = ("name", "slots", "used", "free", "in_line", "holders")
+
+
+def job(view: View) -> str:
+    """One job, in the order of JOB_COLUMNS."""
+    it = view.job
+    return _line(
+        it.id,
+        it.status,
+        it.name,
+        it.queue,
+        it.pool,
+        it.slots,
+        it.priority,
+        it.attempts,
+        how_it_ended(view.last_run),
+        _time(it.submitted_at),
+        _time(it.started_at),
+        _time(it.completed_at),
+        command(view.argv),
+    )
+
+
+def event(entry: LedgerEntry) -> str:
+    """One entry of the ledger, in the order of EVENT_COLUMNS."""
+    it = entry
+    return _line(it.id, _time(it.at), it.job_id, it.source, it.target, it.kind, it.reason, it.run)
+
+
+def reasons(found: Iterable[Reason], depth: int = 0) -> Iterator[str]:
+    """Reasons and, right after each, why it is so; in the order of REASON_COLUMNS."""
+    for reason in found:
+        yield _line(depth, reason.code, reason.message, reason.fix)
+        yield from reasons(reason.because, depth + 1)
+
+
+def scope(it: Scope) -> str:
+    """A capacity, in the order of SCOPE_COLUMNS; holders as `JOB:SLOTS`, joined by commas."""
+    holders = ",".join(f"{holder.job_id}:{holder.slots}" for holder in it.holders)
+    return _line(scope_name(it), limit(it.slots), it.used, limit(it.free), it.in_line, holders)
+
+
+def document(fields: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """A JSON document as lines of key and value: `runs.0.exit_code`, or by name, `pools.analysis.used`."""
+    for key, value in fields.items():
+        yield from _value(prefix + key, value)
+
+
+def _value(key: str, value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from document(value, key + ".")
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _value(f"{key}.{place}", item)
+    else:
+        shown = str(value).lower() if isinstance(value, bool) else value
+        yield _line(key, shown)
+
+
+def scope_name(it: Scope) -> str:
+    """How a capacity is called; no pool can be called like the store-wide one."""
+    return it.name or "(store)"
+
+
+def limit(slots: int | None) -> str:
+    """A number of slots, or `unlimited`."""
+    return "unlimited" if slots is None else str(slots)
+
+
+def how_it_ended(run: Run | None) -> str | None:
+    """The exit code of a run, or the name of the signal that ended it."""
+    if run is None:
+        return None
+    if run.signal is not None:
+        return signal_name(run.signal)
+    return None if run.exit_code is None else str(run.exit_code)
+
+
+def command(argv: Sequence[bytes]) -> str:
+    """A command as a shell would take it. Not printable yet."""
+    from shlex import join
+
+    return join(argument.decode("utf-8", "surrogateescape") for argument in argv)
+
+
+def _time(wall: int | None) -> str | None:
+    return None if wall is None else format_time_utc(wall)
+
+
+def _line(*values: object) -> str:
+    return "\t".join(NOTHING if value in (None, "") else printable(str(value)) for value in values)

@@ -1,0 +1,194 @@
+"""Tables and colours for a person at a terminal. Imported only there: rich costs as much as all the rest.
+
+What users chose is shown as text: `printable` escapes what a terminal would obey, `Text` knows no markup.
+"""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from inturn.cli import lines
+from inturn.cli.text import printable
+from inturn.core.job import ACTIVE
+from inturn.core.phrases import ago, instant, label, rough
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from rich.console import Console
+
+    from inturn.core.job import Job
+    from inturn.core.reasons import Reason
+    from inturn.core.views import LedgerEntry, Scope, Totals, View
+
+# Green is good, red is bad, blue moves, yellow waits, and what nobody wants any more is dim.
+STYLES = {
+    **dict.fromkeys(("submitting", "waiting", "queued", "scheduled", "backoff"), "yellow"),
+    **dict.fromkeys(ACTIVE, "blue"),
+    "paused": "magenta",
+    "success": "green",
+    **dict.fromkeys(("failure", "timed_out", "aborted", "lost", "submission_failed"), "red"),
+    "cancelled": "dim",
+}
+
+# From this width of the terminal on, a column is worth its place.
+_ROOMY, _WIDE = 70, 100
+
+
+def plain(value: object, style: str = "") -> Text:
+    """A value as text that steers nothing; what does not fit ends in an ellipsis."""
+    return Text(printable(str(value)), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def status(word: str) -> Text:
+    """A status in its colour."""
+    return plain(word, STYLES.get(word, ""))
+
+
+def remark(console: Console, text: str) -> None:
+    """Something about what was shown."""
+    console.print(Text(text, style="dim"))
+
+
+def jobs(console: Console, views: Sequence[View], wall: int) -> None:
+    """One line a job; a narrow terminal gets fewer columns."""
+    if not views:
+        remark(console, "no jobs")
+        return
+    columns: list[tuple[str, Callable[[View], Text]]] = [
+        ("ID", lambda view: plain(view.job.id)),
+        ("STATUS", lambda view: status(view.job.status)),
+    ]
+    if any(view.job.name is not None for view in views):
+        columns.append(("NAME", lambda view: plain(view.job.name or "")))
+    if console.width >= _WIDE:
+        columns.append(("QUEUE/POOL", lambda view: plain(_where(view.job))))
+    if console.width >= _ROOMY:
+        columns.append(("RUNS", lambda view: plain(_runs(view.job))))
+        columns.append(("WHEN", lambda view: plain(when(view, wall))))
+        columns.append(("EXIT", lambda view: plain(lines.how_it_ended(view.last_run) or "")))
+    columns.append(("COMMAND", lambda view: plain(lines.command(view.argv))))
+    table = _table([heading for heading, _ in columns], fixed=("ID", "STATUS", "RUNS", "WHEN", "EXIT"))
+    for view in views:
+        table.add_row(*(cell(view) for _, cell in columns))
+    console.print(table)
+
+
+def _where(job: Job) -> str:
+    return f"{job.queue}/{job.pool}" if job.pool else job.queue
+
+
+def _runs(job: Job) -> str:
+    """The runs of this round, and of how many in all."""
+    return str(job.attempts) if job.attempts == job.runs else f"{job.attempts}/{job.runs}"
+
+
+def when(view: View, wall: int) -> str:
+    """The time that matters: how long it runs or waits, when it is due, how long ago it ended."""
+    job = view.job
+    if job.completed_at is not None:
+        return ago(job.completed_at, wall)
+    if job.status in ("scheduled", "backoff"):
+        return "in " + rough(job.due.wall - wall)
+    run = view.last_run
+    since = run.started_at if run is not None and job.phase in ACTIVE else None
+    return "for " + rough(wall - (since or job.submitted_at))
+
+
+def totals(console: Console, found: Totals) -> None:
+    """Counts in a line, then queues and pools."""
+    _counts(console, found.by_status())
+    for queue in found.queues:
+        console.print(Text.assemble("\nqueue ", (printable(queue), "bold")))
+        _counts(console, found.by_status(queue=queue))
+    store, *pools = found.scopes
+    if store.slots is not None or store.used:
+        console.print(Text.assemble("\n", _usage("store", store)))
+    for pool in pools:
+        console.print(Text.assemble("\n", _usage("pool", pool)))
+        _counts(console, found.by_status(pool=pool.name))
+
+
+def _counts(console: Console, by_status: Mapping[str, int]) -> None:
+    told = [Text(f"{count} {name}", style=STYLES[name]) for name in STYLES if (count := by_status.get(name))]
+    console.print(Text("  ").join(told) if told else Text("no jobs", style="dim"))
+
+
+def _usage(kind: str, scope: Scope) -> Text:
+    name = (f" {printable(scope.name)}", "bold") if scope.name else ""
+    full = scope.free == 0
+    used = f" {scope.used} of {lines.limit(scope.slots)} slots in use"
+    return Text.assemble(kind, name, (used, "yellow" if full else ""))
+
+
+def scopes(console: Console, found: Iterable[Scope], wall: int) -> None:
+    """Each capacity, and under it who holds slots of it."""
+    for place, scope in enumerate(found):
+        if place:
+            console.print()
+        console.print(_usage("pool" if scope.name else "store", scope), end="")
+        console.print(Text(f", {scope.in_line} in line" if scope.in_line else ""))
+        if scope.devices:
+            remark(console, f"  devices {', '.join(map(printable, scope.devices))}")
+        for holder in scope.holders:
+            who = label(holder.job_id, holder.name)
+            since = f"since {instant(holder.granted_at)} ({rough(wall - holder.granted_at)})"
+            console.print(Text(f"  {holder.slots}  {who}, {since}", overflow="fold"))
+
+
+def events(console: Console, entries: Sequence[LedgerEntry]) -> None:
+    """The ledger, a line for each entry."""
+    if not entries:
+        remark(console, "no events")
+        return
+    wide = console.width >= _ROOMY
+    headings = (
+        ("ID", "AT", "JOB", "FROM", "TO", "EVENT", "REASON", "RUN") if wide else ("ID", "JOB", "TO", "REASON")
+    )
+    table = _table(headings, fixed=("ID", "JOB", "TO"))
+    for it in entries:
+        short = (plain(it.id), plain(it.job_id), plain(it.target, STYLES.get(it.reason or it.target, "")))
+        reason = plain(it.reason or "")
+        if wide:
+            table.add_row(
+                short[0],
+                plain(instant(it.at)),
+                short[1],
+                plain(it.source or ""),
+                short[2],
+                plain(it.kind),
+                reason,
+                plain(it.run or ""),
+            )
+        else:
+            table.add_row(*short, reason)
+    console.print(table)
+
+
+def reasons(console: Console, job: Job, found: Sequence[Reason]) -> None:
+    """The job, and below it the tree of reasons, each with what would change it."""
+    root = Tree(
+        Text.assemble(label(job.id, job.name), " is " if job.outcome is None else ": ", status(job.status))
+    )
+    grow(root, found)
+    console.print(root)
+
+
+def grow(tree: Tree, found: Iterable[Reason]) -> None:
+    """Hang reasons on a tree."""
+    for reason in found:
+        told = Text(printable(reason.message), overflow="fold")
+        if reason.fix:
+            told.append(f"\n→ {printable(reason.fix)}", style="dim")
+        grow(tree.add(told), reason.because)
+
+
+def _table(headings: Iterable[str], fixed: Sequence[str]) -> Table:
+    """A table without lines, whose `fixed` columns keep their width while the others give way."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(Text(heading, no_wrap=True, overflow="ellipsis"), no_wrap=heading in fixed)
+    return table

@@ -1,0 +1,93 @@
+"""`inturn wait`: block until jobs are completed."""
+
+from __future__ import annotations
+
+import sys
+
+from inturn.cli import selection
+from inturn.cli.main import EXIT_CODES
+from inturn.cli.result import Result
+from inturn.core.duration import parse_duration
+from inturn.core.phrases import label
+from inturn.errors import InturnError
+from inturn.service import control, query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from inturn.core.job import Job
+    from inturn.service.context import Context
+
+HELP = "wait until jobs are completed; exit with 0 if all succeeded, else with 6"
+EXAMPLES = (
+    "inturn wait 7 shard-1",
+    "inturn wait prepare --timeout 10m --exit-status",
+    "inturn wait --tag project=x",
+)
+CREATES = False
+
+# So many of the jobs that did not succeed are told.
+_TOLD = 10
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    selection.configure(parser)
+    parser.add_argument("--timeout", metavar="DURATION", help="give up after so long, and exit with 6")
+    parser.add_argument(
+        "--exit-status",
+        action="store_true",
+        help="with one job: exit with the status of its command (128+n for a signal, 124 timed out,"
+        " 126 or 127 could not be started, 6 never ran or lost)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress and tell nothing")
+
+
+def execute(args: Namespace, context: Context) -> Result:
+    """Wait for the jobs. Raises InturnError `incomplete` after the timeout, or what `selection` raises."""
+    timeout = None if args.timeout is None else _timeout(args.timeout)
+    ids = selection.pick(args, context)
+    if args.exit_status and len(ids) != 1:
+        raise InturnError(
+            "usage", f"--exit-status is of one job, and these are {len(ids)}", "Wait for them one by one."
+        )
+    jobs = _wait(args, context, ids, timeout)
+    failed = [job for job in jobs if job.outcome != "success"]
+    if not args.quiet:
+        _tell(context, failed)
+    data = None
+    if args.json:
+        from inturn.core import wire
+
+        data = [wire.job(view) for view in query.look_at(context, map(str, ids), True)]
+    if args.exit_status:
+        from inturn.service.outcome import status_of
+
+        return Result(data, code=status_of(context, jobs[0]))
+    return Result(data, code=EXIT_CODES["incomplete"] if failed else 0)
+
+
+def _timeout(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except InturnError as problem:
+        raise InturnError(problem.code, f"--timeout: {problem.message}", problem.hint) from None
+
+
+def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | None) -> list[Job]:
+    if args.quiet or sys.stderr is None or not sys.stderr.isatty():
+        return control.wait_for(context, ids, timeout)
+    from inturn.cli.progress import Progress
+
+    with Progress(context.now) as progress:
+        return control.wait_for(context, ids, timeout, progress.show)
+
+
+def _tell(context: Context, failed: Sequence[Job]) -> None:
+    for job in failed[:_TOLD]:
+        reason = f" ({job.reason})" if job.reason else ""
+        context.notice(f"{label(job.id, job.name)} ended as {job.outcome}{reason}")
+    if len(failed) > _TOLD:
+        context.notice(f"and {len(failed) - _TOLD} more did not succeed")

@@ -1,0 +1,152 @@
+"""What a submission would come to: it is stored, led to the line, looked at, and all of it is undone.
+
+So a dry run says nothing that the submission itself would not say. The one thing it does not do is to run
+probes: they are the user's commands.
+"""
+
+from __future__ import annotations
+
+from inturn import conditions, config
+from inturn.conditions import Observation, Surroundings
+from inturn.core import transitions
+from inturn.core.decide import before_run
+from inturn.core.environment import job_environment
+from inturn.core.explain import explain
+from inturn.core.job import Condition
+from inturn.core.views import Dossier, as_of
+from inturn.service import configure
+from inturn.service.defaults import submission_rules
+from inturn.service.facts import Gatherer
+from inturn.service.intake import AlreadyThere, store_job
+from inturn.store import admissions, gates, jobs, reads, settings, specs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    from inturn.config import Config
+    from inturn.core.moment import Now
+    from inturn.core.spec import Submission
+    from inturn.service.context import Context
+    from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
+
+
+class Preview(NamedTuple):
+    """What would be stored (its id stands for nothing), and whether it would start at once.
+
+    `twin` is the job under way with the same key, whose id would be answered instead: then nothing would be
+    stored.
+    """
+
+    dossier: Dossier | None
+    starts: bool
+    twin: int | None = None
+
+
+class _Undo(Exception):
+    """Takes everything back that was written."""
+
+
+def read_configuration(context: Context) -> Config | None:
+    """The configuration file, which is not applied; None if there is none. Raises `config_invalid`."""
+    if config.signature(context.config_path) is None:
+        configure.require_if_named(context)
+        return None
+    return configure.load(context.config_path, submission_rules(context))
+
+
+def preview(context: Context, submission: Submission, read: Config | None) -> Preview:
+    """What would become of a submission under the configuration file `read`. The store exists.
+
+    Raises InturnError for everything for which the submission would be refused.
+    """
+    store = context.store
+    assert store is not None
+    now = context.now()
+    observations = _look_at_files(submission, now)
+    gatherer = Gatherer(context, store, now)
+    try:
+        with store.writing(durable=False):
+            if read is not None:
+                _apply(context, store, read)
+            job_id = store_job(context, submission, None, now)
+            _lead_to_the_line(store, job_id, observations, now)
+            admissions.promote(store, now)
+            gatherer.gather(job_id)
+            dossier = _describe(store, job_id, submission.key, now)
+            raise _Undo
+    except _Undo:
+        pass
+    except AlreadyThere as found:
+        return Preview(None, False, found.job_id)
+    known = gatherer.facts()
+    place = known[job_id].place
+    reasons = explain(job_id, known, now)
+    return Preview(dossier._replace(reasons=reasons), place is not None and place.decision.admitted)
+
+
+def _look_at_files(submission: Submission, now: Now) -> dict[int, Observation]:
+    """What each condition shows at once, by position. Looked at before the transaction, as owners do."""
+    spec = submission.spec
+    where = Surroundings(spec.cwd, job_environment(spec), spec.probe_timeout)
+    seen = {}
+    for position, wanted in enumerate(submission.conditions):
+        if wanted.kind == "probe":
+            seen[position] = Observation(False, "not run in a dry run")
+        elif wanted.kind == "file":
+            found = conditions.start(Condition(0, position, "file", wanted.argument), where, now)
+            assert isinstance(found, Observation)
+            seen[position] = found
+    return seen
+
+
+def _apply(context: Context, store: Store, read: Config) -> None:
+    """The capacities as a submission would find them: those of a file that has changed are applied first."""
+    known = settings.applied(store)
+    if known is not None and known.path != context.config_path:
+        return
+    for change in configure.plan(settings.pools(store), read):
+        if change.after is not None:
+            settings.set_pool(store, change.after)
+        elif not settings.live_jobs_in(store, change.name):
+            settings.remove_pool(store, change.name)
+
+
+def _lead_to_the_line(store: Store, job_id: int, observations: dict[int, Observation], now: Now) -> None:
+    """Do what the job's owner would do at once, up to the request for slots."""
+    spec = specs.load(store, job_id)
+    looked_at = dict.fromkeys(observations, now.mono + spec.wait_poll)
+    for condition in gates.conditions(store, job_id):
+        seen = observations.get(condition.position)
+        if seen is None and condition.due.reached(now):
+            seen = Observation(True, "its time has come")
+        if seen is not None:
+            satisfied_at = now.wall if seen.satisfied else None
+            gates.write_observation(
+                store,
+                condition._replace(
+                    satisfied_at=satisfied_at, observed_at=now.wall, diagnostic=seen.diagnostic
+                ),
+            )
+    while True:
+        job = jobs.load(store, job_id)
+        assert job is not None
+        if job.phase not in ("waiting", "queued"):
+            return
+        waits_for = gates.edges(store, job_id), gates.conditions(store, job_id)
+        step = before_run(job, spec, *waits_for, looked_at, now)
+        if step.kind == "receipts":
+            gates.write_receipts(store, step.edges, now)
+        elif step.event is not None:
+            jobs.commit(store, [transitions.apply(job, step.event, now)], now)
+        else:
+            return
+
+
+def _describe(store: Store, job_id: int, key: str | None, now: Now) -> Dossier:
+    job = jobs.load(store, job_id)
+    assert job is not None
+    (view,) = reads.views(store, [as_of(job, now)], detailed=True)
+    return Dossier(view, specs.load(store, job_id), key, None, (), ())

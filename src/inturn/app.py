@@ -86,37 +86,83 @@ def run_supervisor(directory: str, token: str) -> None:
     It waits for the submitting process to say that the job is stored; if that process died instead, it looks
     for a job of its own all the same.
     """
+    from inturn.host import detach
+
+    _settle_down()
+    os.read(detach.GO_FD, 1)
+    os.close(detach.GO_FD)
+
+    def answer(message: bytes) -> None:
+        os.write(detach.ANSWER_FD, message)
+        os.close(detach.ANSWER_FD)
+
+    _supervise(directory, token, answer)
+
+
+def run_nursery(directory: str, token: str, count: int) -> None:
+    """Fork `count` supervisors, and end: each waits for its job as a single one would."""
+    from inturn.engines import local  # noqa: F401 - loaded once, shared by all
+    from inturn.host import brood, detach, paths
+    from inturn.owners import supervisor  # noqa: F401
+    from inturn.store import db  # noqa: F401
+
+    _settle_down()
+    os.close(detach.LOCK_FD)
+
+    def live(number: int) -> None:
+        own = brood.token_of(token, number)
+        lock_path, _ = paths.owner_files(directory, own)
+        _, lock = brood.lock_of(lock_path)
+        brood.report(detach.ANSWER_FD, brood.HATCHED, number, lock)
+        os.read(detach.GO_FD, 1)  # ends when the submitting process has closed it
+        os.close(detach.GO_FD)
+
+        def answer(message: bytes) -> None:
+            if message == detach.READY:
+                brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
+            os.close(detach.ANSWER_FD)
+
+        _supervise(directory, own, answer)
+
+    brood.hatch(count, live)
+
+
+def _settle_down() -> None:
+    """Give up what came along from the submitting process: descriptors, directory, umask."""
+    from inturn.host import detach
+
+    detach.close_inherited()
+    os.chdir("/")
+    os.umask(0o077)
+
+
+def _supervise(directory: str, token: str, answer: Callable[[bytes], None]) -> None:
+    """Take over the job that was stored in the name of `token`, run it to its end, leave nothing behind."""
     from inturn.host import detach, paths, wake
     from inturn.owners import supervisor
     from inturn.owners.owner import Owner
     from inturn.store import owners
     from inturn.store.db import open_store
 
-    detach.close_inherited()
-    os.chdir("/")
-    os.umask(0o077)
-    os.read(detach.GO_FD, 1)
-    os.close(detach.GO_FD)
     lock_path, fifo_path = paths.owner_files(directory, token)
     try:
         store = open_store(directory, _ringer(directory), create=False)
         me = owners.by_token(store, token)
-        if me is None:
+        if me is None:  # nothing was stored
+            paths.discard(lock_path)
             return
         tools = _tools(store, directory, me.id)
         owner = Owner(tools, wake.create(fifo_path))
         accepted = supervisor.take_over(tools, owner)
     except Exception as error:
-        os.write(detach.ANSWER_FD, str(error).encode("utf-8", "replace")[:4000] or b"it failed")
-        raise SystemExit(1) from error
-    os.write(detach.ANSWER_FD, detach.READY)
-    os.close(detach.ANSWER_FD)
+        answer(str(error).encode("utf-8", "replace")[:4000] or b"it failed")
+        raise
+    answer(detach.READY)
     if accepted:
         supervisor.supervise(owner)
     supervisor.say_goodbye(tools)
     store.close()
-    for path in (fifo_path, lock_path):
-        os.unlink(path)
+    paths.discard(fifo_path, lock_path)
 
 
 def run_foreground(context: Context, submission: Submission) -> int:
@@ -174,10 +220,11 @@ class _Presence:
         return self
 
     def __exit__(self, *_: object) -> None:
+        from inturn.host import paths
+
         for fd in (self.fifo, self._lock):
             os.close(fd)
-        for path in (self._fifo_path, self._lock_path):
-            os.unlink(path)
+        paths.discard(self._fifo_path, self._lock_path)
 
     def register(self, store: Store, kind: str, now: Now) -> int:
         """Add this process to the registry, in the present transaction."""

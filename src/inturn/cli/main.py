@@ -82,11 +82,10 @@ def main(argv: list[str] | None = None) -> int:
     except InturnError as error:
         return _fail(error, mode)
     except KeyboardInterrupt:
+        _drop_output()
         return INTERRUPTED
-    except BrokenPipeError as error:
-        if _reader_is_gone():
-            return 0
-        return _fail(_unexpected(error), mode)
+    except OSError as error:
+        return _fail_to_write(error, mode)
     except Exception as error:
         return _fail(_unexpected(error), mode)
 
@@ -173,9 +172,22 @@ def _execute(call: _Call) -> Result:
 def _fail(error: InturnError, mode: _Mode) -> int:
     try:
         output.report(error, mode.json)
-    except BrokenPipeError:
-        _reader_is_gone()
+    except OSError:
+        pass  # Nobody can be told.
+    _drop_output()
     return EXIT_CODES.get(error.code, FAILED)
+
+
+def _fail_to_write(error: OSError, mode: _Mode) -> int:
+    """After an error of the system: was it our output, and is it just that its reader has gone?"""
+    gone = isinstance(error, BrokenPipeError) and _reader_is_gone()
+    refusal = _drop_output()
+    if gone:
+        return 0
+    if refusal is None:
+        return _fail(_unexpected(error), mode)
+    # Not as a document: that would go to the same place.
+    return _fail(InturnError("failed", f"standard output cannot be written: {refusal.strerror}"), _Mode(()))
 
 
 def _unexpected(error: Exception) -> InturnError:
@@ -191,7 +203,7 @@ def _unexpected(error: Exception) -> InturnError:
 
 
 def _reader_is_gone() -> bool:
-    """Whether it is our output that nobody reads any more; the rest of it then goes nowhere.
+    """Whether it is our output that nobody reads any more.
 
     Other pipes can break too, such as the one to a supervisor that has died, and that is no quiet end.
     """
@@ -203,8 +215,16 @@ def _reader_is_gone() -> bool:
         return False
     poll = select.poll()
     poll.register(fd, 0)
-    if not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
-        return False
-    # The interpreter flushes once more at its end, and would complain.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
-    return True
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _drop_output() -> OSError | None:
+    """Write out what is left, or throw it away and return why: the interpreter would try again at its end."""
+    if sys.stdout is None:
+        return None
+    try:
+        sys.stdout.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return problem
+    return None

@@ -34,7 +34,10 @@ _COLOURS = {
 
 
 class Progress:
-    """A few lines on standard error that keep up with the jobs, and are gone at the end."""
+    """A few lines on standard error that keep up with the jobs, and are gone at the end.
+
+    Nothing appears where there is nothing to wait for.
+    """
 
     def __init__(self, now: Callable[[], Now]) -> None:
         self._now = now
@@ -50,7 +53,6 @@ class Progress:
         )
 
     def __enter__(self) -> Progress:
-        self._live.start()
         return self
 
     def __exit__(
@@ -61,7 +63,10 @@ class Progress:
     def show(self, jobs: Sequence[Job]) -> None:
         """Go on with these snapshots of the jobs."""
         self._jobs = jobs
-        self._live.refresh()
+        if self._live.is_started:
+            self._live.refresh()
+        elif any(job.phase != "completed" for job in jobs):
+            self._live.start(refresh=True)
 
     def _render(self) -> RenderableType:
         now = self._now()

@@ -24,13 +24,12 @@ _SHOWN = 20
 def configure(parser: ArgumentParser) -> None:
     """Add JOB… and the filters that may stand instead."""
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="an id, a name, or name@latest")
-    several = "; repeatable: any of them"
     parser.add_argument(
         "--status",
         action="append",
         default=[],
         metavar="STATUS",
-        help=f"instead of JOB: all in this state, or {', '.join(UMBRELLAS)}{several}",
+        help=f"instead of JOB: all in this state, or {', '.join(UMBRELLAS)}; repeatable",
     )
     for name, metavar in (("queue", "QUEUE"), ("tag", "KEY[=VALUE]")):
         parser.add_argument(
@@ -38,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
             action="append",
             default=[],
             metavar=metavar,
-            help=f"instead of JOB: all with this {name}{several}",
+            help=f"instead of JOB: all with this {name}; repeatable",
         )
 
 

@@ -44,6 +44,15 @@ def owner_files(directory: str, token: str) -> tuple[str, str]:
     return stem + ".lock", stem + ".wake"
 
 
+def discard(*files: str) -> None:
+    """Remove files that somebody else may have removed already."""
+    for path in files:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+
+
 def resolve_store(path: str) -> str:
     """The real, absolute path of a store; call it once and use the result from then on.
 

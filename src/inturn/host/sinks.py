@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17  # what fits into the caches of a processor is copied twice as fast as a megabyte
 _SENT_AT_ONCE = 1 << 30  # sendfile(2) moves at most 2 GiB
 
 # Not every descriptor takes sendfile: one that was opened for appending does not.

@@ -12,6 +12,7 @@ import sys
 
 from inturn.core.moment import SECOND
 from inturn.core.proof import Claim, Ledger, prove
+from inturn.core.views import Filters
 from inturn.errors import InturnError
 from inturn.host import identity
 from inturn.service import control, query
@@ -62,7 +63,10 @@ class Proof(NamedTuple):
 
 
 def lay_out(directory: str) -> None:
-    """Write the programs and the configuration into a directory, and name our interpreter `python` there."""
+    """Write the programs and the configuration into a directory, and name our interpreter `python` there.
+
+    Raises OSError.
+    """
     for name, content in FILES.items():
         with open(os.path.join(directory, name), "x", encoding="utf-8") as file:
             file.write(content)
@@ -94,7 +98,7 @@ def perform(context: Context, directory: str, teller: Teller) -> Proof:
             entries.append(entry)
             teller.entry(entry)
     except BaseException:
-        control.cancel(context, ids)
+        _give_up(context, store, directory)
         raise
     _see_off(context, supervisors)
     return _judge(context, store, ids, tuple(entries))
@@ -108,6 +112,16 @@ def _check_pool(context: Context, store: Store) -> None:
             f"the store {context.directory} goes by {known.path}, which has no pool {POOL}",
             "Without --dir and INTURN_DIR the demonstration has a store of its own.",
         )
+
+
+def _give_up(context: Context, store: Store, directory: str) -> None:
+    """Cancel what was submitted, also by a command that was interrupted before it could print an id.
+
+    All of it was to run in the directory of this demonstration, and nothing else was.
+    """
+    live = query.listing(context, Filters(statuses=("live",)), None, False, lambda view: view.job.id)
+    here = os.fsencode(directory)
+    control.cancel(context, [job_id for job_id in live if specs.load(store, job_id).cwd == here])
 
 
 def _submit(context: Context, store: Store, directory: str, teller: Teller) -> Iterator[int]:

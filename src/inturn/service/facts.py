@@ -12,7 +12,7 @@ from inturn.core.reasons import Agent
 from inturn.core.views import as_of
 from inturn.host import identity, locks
 from inturn.host.paths import OWNERS
-from inturn.store import admissions, jobs, reads, settings, specs
+from inturn.store import admissions, jobs, lanes, reads, settings, specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Gatherer:
             return ""
         if queue in admissions.served_queues(self._store):
             return "free"
-        return "busy" if reads.workers_of(self._store, queue) else "none"
+        return "busy" if queue in lanes.served(self._store) else "none"
 
     def _agent(self, job_id: int) -> Agent | None:
         keeper = self._keepers.get(job_id)

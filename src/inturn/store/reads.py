@@ -329,15 +329,3 @@ def ahead(
         (*values, limit),
     )
     return total, [(Request(*fields), name) for name, *fields in rows]
-
-
-def workers_of(store: Store, queue: str) -> int:
-    """How many workers claim jobs from a queue, those with nothing free included."""
-    row = store.row(
-        """
-        SELECT count(*) FROM worker_queues JOIN owners ON owners.id = owner
-        WHERE queue = ? AND accepting AND gone_at IS NULL
-        """,
-        (queue,),
-    )
-    return int(row[0])

@@ -8,6 +8,7 @@ import sys
 from inturn.cli.demo_view import WIDTH, Line, Scene, folded, told
 from inturn.cli.result import Result
 from inturn.core import bars, wire
+from inturn.errors import InturnError
 from inturn.service import demo
 
 TYPE_CHECKING = False
@@ -44,12 +45,9 @@ def configure(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace, context: Context) -> Result:
     """Run the pipeline, tell what happens, and judge it; the exit code is 1 if a claim does not hold."""
-    from tempfile import mkdtemp
-
     from inturn.app import open_context
 
-    directory = os.path.realpath(mkdtemp(prefix="inturn-demo-"))
-    demo.lay_out(directory)
+    directory = _new_directory()
     named = args.dir is not None or bool(os.environ.get("INTURN_DIR"))
     store = context.directory if named else os.path.join(directory, "store")
     context = open_context(store, os.path.join(directory, "inturn.yml"), True, context.notice)
@@ -68,6 +66,19 @@ def execute(args: Namespace, context: Context) -> Result:
         lambda console: _draw_summary(console, scene, proof.claims),
         code=0 if proof.holds else 1,
     )
+
+
+def _new_directory() -> str:
+    from tempfile import mkdtemp
+
+    try:
+        directory = os.path.realpath(mkdtemp(prefix="inturn-demo-"))
+        demo.lay_out(directory)
+    except OSError as error:
+        raise InturnError(
+            "failed", f"cannot write the files of the demonstration: {error}", "TMPDIR names another place."
+        ) from error
+    return directory
 
 
 def _complain(context: Context, proof: Proof) -> None:
@@ -153,12 +164,14 @@ def _at_a_terminal(context: Context, scene: Scene) -> Proof:
 
 
 def _coloured(line: Line) -> Text:
+    from itertools import groupby
+
     from rich.text import Text
 
-    text = Text(line.text, no_wrap=True, overflow="crop")
+    text = Text(line.text[: line.bar], no_wrap=True, overflow="crop")
     if line.bar is not None:
-        for place in range(line.bar, len(line.text)):
-            text.stylize(_STYLES.get(line.text[place], ""), place, place + 1)
+        for sign, same in groupby(line.text[line.bar :]):
+            text.append("".join(same), _STYLES.get(sign, ""))
     return text
 
 

@@ -8,7 +8,7 @@ from inturn.cli import selection
 from inturn.cli.main import EXIT_CODES
 from inturn.cli.result import Result
 from inturn.core.duration import parse_duration
-from inturn.core.phrases import label
+from inturn.core.phrases import label, signal_name
 from inturn.errors import InturnError
 from inturn.service import control, query
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inturn.core.job import Job
+    from inturn.core.views import View
     from inturn.service.context import Context
 
 HELP = "wait until jobs are completed; exit with 0 if all succeeded, else with 6"
@@ -86,8 +87,19 @@ def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | 
 
 
 def _tell(context: Context, failed: Sequence[Job]) -> None:
-    for job in failed[:_TOLD]:
-        reason = f" ({job.reason})" if job.reason else ""
-        context.notice(f"{label(job.id, job.name)} ended as {job.outcome}{reason}")
+    for view in query.look_at(context, (str(job.id) for job in failed[:_TOLD]), False):
+        why = _why(view)
+        told = f"{label(view.job.id, view.job.name)} ended as {view.job.outcome}"
+        context.notice(f"{told} ({why})" if why else told)
     if len(failed) > _TOLD:
         context.notice(f"and {len(failed) - _TOLD} more did not succeed")
+
+
+def _why(view: View) -> str | None:
+    """In a few words, why a job did not succeed."""
+    run = view.last_run
+    if view.job.outcome != "failure" or run is None:
+        return view.job.reason
+    if run.exit_code is not None:
+        return f"exit {run.exit_code}"
+    return run.diagnostic if run.signal is None else signal_name(run.signal)

@@ -1,0 +1,83 @@
+"""Many detached processes forked from one, and the reports by which they make themselves known.
+
+A report is one short write to a pipe that all of them share: the kernel keeps those apart.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import struct
+
+from inturn.host import identity, locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NamedTuple
+else:
+    from inturn.core.records import NamedTuple
+
+HATCHED = 1  # it runs, and holds its lock
+ACCEPTED = 2  # it has taken its job over
+
+_REPORT = struct.Struct("<BIQQ96s")
+_REPORTS_AT_ONCE = 512
+
+
+class Hatched(NamedTuple):
+    """A report. `lock` is device and inode of the process's lock file."""
+
+    kind: int
+    number: int
+    lock: tuple[int, int]
+    identity: str
+
+
+def token_of(token: str, number: int) -> str:
+    """The token of one process of a brood."""
+    return f"{token}.{number}"
+
+
+def hatch(count: int, live: Callable[[int], None]) -> None:
+    """Fork `count` processes, each a session of its own that calls `live` with its number and ends with it.
+
+    What the parent has loaded is frozen first: the garbage collector would otherwise write to every page, and
+    nothing of it would be shared. Stops early if the system refuses another process.
+    """
+    gc.collect()
+    gc.freeze()
+    for number in range(count):
+        try:
+            pid = os.fork()
+        except OSError:
+            return
+        if pid == 0:
+            status = 1
+            try:
+                os.setsid()
+                live(number)
+                status = 0
+            finally:
+                os._exit(status)
+
+
+def report(fd: int, kind: int, number: int, lock: tuple[int, int]) -> None:
+    """Say that process `number`, which is this one, has come so far."""
+    who = identity.of(os.getpid())
+    os.write(fd, _REPORT.pack(kind, number, *lock, who.text().encode() if who is not None else b""))
+
+
+def read(fd: int) -> list[Hatched]:
+    """The reports that are there; none if nobody is left to write any. Waits for the first one."""
+    data = os.read(fd, _REPORT.size * _REPORTS_AT_ONCE)
+    found = []
+    for kind, number, dev, ino, who in _REPORT.iter_unpack(data[: len(data) // _REPORT.size * _REPORT.size]):
+        found.append(Hatched(kind, number, (dev, ino), who.rstrip(b"\0").decode()))
+    return found
+
+
+def lock_of(path: str) -> tuple[int, tuple[int, int]]:
+    """Create and take this process's lock; returns its descriptor and its file."""
+    fd = locks.create(path)
+    return fd, locks.file_id(fd)

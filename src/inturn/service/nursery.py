@@ -1,0 +1,73 @@
+"""Submitting many supervised jobs at once: their supervisors are forked from one and share its memory."""
+
+from __future__ import annotations
+
+import os
+
+from inturn.errors import InturnError
+from inturn.host import brood, detach, locks, wake
+from inturn.host.paths import discard, owner_files
+from inturn.service import intake, submit
+from inturn.service.owned import Newcomer, environment_of, store_owned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inturn.core.spec import Submission
+    from inturn.host.brood import Hatched
+    from inturn.service.context import Context
+
+
+def run_many(context: Context, submissions: Sequence[Submission]) -> list[int]:
+    """Submit supervised jobs in one transaction; returns their ids. Raises as `submit.run`."""
+    token = os.urandom(8).hex()
+    lock_path, _ = owner_files(context.directory, token)
+    lock = locks.create(lock_path)
+    try:
+        command = (*context.supervisor, context.directory, token, str(len(submissions)))
+        child = detach.start(command, environment_of(context), lock)
+    finally:
+        os.close(lock)
+        discard(lock_path)
+    try:
+        try:
+            hatched = _await_all(child.answer, brood.HATCHED, len(submissions))
+            newcomers = [
+                Newcomer(brood.token_of(token, one.number), one.identity, one.lock) for one in hatched
+            ]
+            stored = store_owned(context, submissions, newcomers)
+        except intake.AlreadyThere as found:
+            return [found.job_id]
+        finally:
+            os.close(child.go)
+        answered = {one.number for one in _read_all(child.answer, brood.ACCEPTED, len(stored))}
+    finally:
+        os.close(child.answer)
+    for number, job_id in enumerate(stored):
+        if number not in answered:
+            submit.give_up(context, job_id, "it ended before it had taken the job over")
+    return stored
+
+
+def _await_all(fd: int, kind: int, count: int) -> list[Hatched]:
+    """The reports of all supervisors, in the order of their numbers."""
+    reports = _read_all(fd, kind, count)
+    if len(reports) < count:
+        raise InturnError(
+            "submission_failed",
+            f"only {len(reports)} of {count} supervisors could be started",
+            "Nothing was submitted. Is there a limit on processes? See: ulimit -u",
+        )
+    return sorted(reports, key=lambda report: report.number)
+
+
+def _read_all(fd: int, kind: int, count: int) -> list[Hatched]:
+    """Reports until there are `count` of this kind, until nobody is left to report, or for too long."""
+    reports: list[Hatched] = []
+    while len(reports) < count and wake.wait([fd], submit.ANSWER_TIMEOUT):
+        data = brood.read(fd)
+        if not data:
+            break
+        reports += [report for report in data if report.kind == kind]
+    return reports

@@ -8,33 +8,45 @@ from inturn.core import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from inturn.core.reasons import Reason
     from inturn.service.preview import Preview
 
-# What a job that does not exist has none of.
+# What a job that does not exist has none of; and what is told in words, or further down.
 _NOT_YET = ("id", "owner", "runs", "events", "admission", "dependents", "submitted_at", "bypass_count")
+_TOLD = ("would_submit", "would_start", "reasons", "argv")
 
 
-def show(preview: Preview) -> Result:
-    """The result of a dry run."""
-    if preview.dossier is None:
-        data: dict[str, Any] = {"would_submit": False, "would_start": False, "job_id": preview.twin}
-        text = f"would submit\tno: job {preview.twin} has this key and is not completed"
-        return Result(data=data, lines=lambda: [text])
-    document = wire.dossier(preview.dossier, values=False)
-    resolved = {name: value for name, value in document.items() if name not in _NOT_YET}
-    data = {"would_submit": True, "would_start": preview.starts, **resolved}
-    reasons = preview.dossier.reasons
+def show(previews: Sequence[Preview]) -> Result:
+    """The result of a dry run: of one job, or a list of several."""
+    documents = [_document(one) for one in previews]
 
     def lines() -> Iterator[str]:
-        yield f"would start now\t{'yes' if preview.starts else 'no'}"
-        yield from _because(reasons, "because")
-        yield from _fields(resolved, "")
+        for number, (one, document) in enumerate(zip(previews, documents, strict=True), 1):
+            if len(previews) > 1:
+                yield f"job\t{number}"
+            yield from _lines(one, document)
 
-    return Result(data=data, lines=lines)
+    return Result(data=documents[0] if len(documents) == 1 else documents, lines=lines)
+
+
+def _document(preview: Preview) -> dict[str, Any]:
+    if preview.dossier is None:
+        return {"would_submit": False, "would_start": False, "job_id": preview.twin}
+    document = wire.dossier(preview.dossier, values=False)
+    resolved = {name: value for name, value in document.items() if name not in _NOT_YET}
+    return {"would_submit": True, "would_start": preview.starts, **resolved}
+
+
+def _lines(preview: Preview, document: dict[str, Any]) -> Iterator[str]:
+    if preview.dossier is None:
+        yield f"would submit\tno: job {preview.twin} has this key and is not completed"
+        return
+    yield f"would start now\t{'yes' if preview.starts else 'no'}"
+    yield from _because(preview.dossier.reasons, "because")
+    yield from _fields({name: value for name, value in document.items() if name not in _TOLD}, "")
 
 
 def _because(reasons: tuple[Reason, ...], word: str) -> Iterator[str]:
@@ -50,7 +62,7 @@ def _fields(document: dict[str, Any], prefix: str) -> Iterator[str]:
             yield from _fields(value, f"{prefix}{name}.")
         elif name == "environment":
             yield f"{prefix}{name}\t{len(value)} variables"
-        elif name != "reasons" and value not in (None, [], "", False):
+        elif value not in (None, [], "", False):
             yield f"{prefix}{name}\t{_text(name, value)}"
 
 

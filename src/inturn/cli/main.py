@@ -25,8 +25,22 @@ else:
     from inturn.core.records import NamedTuple
 
 VERBS = (
-    *("run", "list", "status", "show", "logs", "wait", "cancel", "why", "events", "config", "pools"),
-    "demo",
+    *(
+        "run",
+        "add",
+        "work",
+        "list",
+        "status",
+        "show",
+        "logs",
+        "wait",
+        "cancel",
+        "why",
+        "events",
+        "config",
+        "pools",
+    ),
+    *("limit", "demo"),
 )
 ALIASES = {"ls": "list"}
 
@@ -179,7 +193,7 @@ def _fail(error: InturnError, mode: _Mode) -> int:
 
 
 def _fail_to_write(error: OSError, mode: _Mode) -> int:
-    """After an error of the system: was it our output, and is it just that its reader has gone?"""
+    """An error of the system may be about our output, and only say that its reader has gone."""
     gone = isinstance(error, BrokenPipeError) and _reader_is_gone()
     refusal = _drop_output()
     if gone:

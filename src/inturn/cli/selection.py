@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inturn.cli.values import LARGEST_INTEGER, value_of
+from inturn.core.duration import parse_integer
 from inturn.core.options import read, switch
 from inturn.core.phrases import label
 from inturn.core.views import UMBRELLAS, Filters, check_status
@@ -31,13 +33,17 @@ def configure(parser: ArgumentParser) -> None:
         metavar="STATUS",
         help=f"instead of JOB: all in this state, or {', '.join(UMBRELLAS)}; repeatable",
     )
-    for name, metavar in (("queue", "QUEUE"), ("tag", "KEY[=VALUE]")):
+    for name, metavar, about in (
+        ("queue", "QUEUE", "with this queue"),
+        ("tag", "KEY[=VALUE]", "with this tag"),
+        ("array", "ID", "of this array"),
+    ):
         parser.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar=metavar,
-            help=f"instead of JOB: all with this {name}; repeatable",
+            help=f"instead of JOB: all {about}; repeatable",
         )
 
 
@@ -56,7 +62,9 @@ def pick(args: Namespace, context: Context, default_status: str | None = None) -
     if filters == Filters():
         if not args.jobs:
             raise InturnError(
-                "usage", "no job was named", "Name jobs, or pick them with --status, --queue or --tag."
+                "usage",
+                "no job was named",
+                "Name jobs, or pick them with --status, --queue, --tag or --array.",
             )
         return resolve_many(context, args.jobs)
     if args.jobs:
@@ -81,10 +89,15 @@ def pick_with_consent(args: Namespace, context: Context, default_status: str, wh
 
 def _filters(args: Namespace, context: Context) -> Filters:
     return Filters(
-        statuses=tuple(map(check_status, args.status)),
+        statuses=tuple(value_of("--status", check_status, text) for text in args.status),
         queues=tuple(args.queue),
         tags=tuple(read("tag", args.tag, context.now(), switch)),
+        arrays=tuple(value_of("--array", _array, text) for text in args.array),
     )
+
+
+def _array(text: str) -> int:
+    return parse_integer(text, 1, LARGEST_INTEGER)
 
 
 def _picked(context: Context, filters: Filters, default_status: str | None) -> list[Job]:

@@ -234,7 +234,8 @@ def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: 
 
     `fresh` is the run if its result is recorded by this very event, else None: it has been counted already.
     """
-    if job.stop_reason == "requeued":
+    # A run that had ended by itself before it could be stopped is not repeated for its worker's sake.
+    if job.stop_reason == "requeued" and run.outcome == "cancelled":
         return transitions.Event("repeated", "queued", "requeued", run=fresh)
     counted = job if fresh is None else transitions.count(job, fresh)
     assert run.finished_at is not None

@@ -40,13 +40,15 @@ def job_environment(spec: Spec) -> dict[bytes, bytes]:
 def run_environment(job: Job, spec: Spec, run: Run, directory: bytes) -> dict[bytes, bytes]:
     """The job's environment with INTURN_JOB_ID, INTURN_RUN and so on; `directory` is the store's."""
     environment = job_environment(spec)
-    for name in OWN_VARIABLES[:7]:
+    for name in OWN_VARIABLES:
         environment.pop(name, None)
     environment[b"INTURN_JOB_ID"] = b"%d" % job.id
     environment[b"INTURN_RUN"] = b"%d" % run.number
     environment[b"INTURN_ATTEMPT"] = b"%d" % run.attempt
     environment[b"INTURN_SLOTS"] = b"%d" % job.slots
     environment[b"INTURN_DIR"] = directory
+    if job.array_index is not None:
+        environment[b"INTURN_ARRAY_INDEX"] = b"%d" % job.array_index
     for name, value in (
         (b"INTURN_JOB_NAME", job.name),
         (b"INTURN_QUEUE", job.queue),

@@ -105,7 +105,7 @@ def _obstacle(wanted: int, scope: Scope, config_path: str) -> Reason:
         what = "devices" if scope.devices else "slots"
         message = f"{slots(wanted)} are asked for, and {who} has only {limit} {what} by now"
         return Reason("too_large", message, _raise(scope, wanted, config_path))
-    message = f"{who} is full: {scope.used} of {slots(scope.slots or 0)} are in use, and {wanted} more wanted"
+    message = f"{who} is full: {scope.used} of {scope.slots} slots in use, {wanted} more wanted"
     if scope.devices:
         message += ", each on a device of its own"
     because = [_holding(holder) for holder in scope.holders[:NAMED]]

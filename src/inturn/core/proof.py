@@ -146,7 +146,10 @@ def _faults(
     if first is None:
         yield f"job {edge.job_id} never started"
     elif first.id < end.id or first.at < end.at:
-        yield f"job {edge.job_id} started at {ledger.told(first)}, before {ledger.told(end)}"
+        yield (
+            f"job {edge.job_id} started at {ledger.told(first)} (event {first.id}), before the end of job"
+            f" {end.job_id} at {ledger.told(end)} (event {end.id})"
+        )
     if not edge.satisfied:
         yield f"job {edge.job_id} has no receipt that satisfies it"
     elif edge.observed_revision != revision:

@@ -9,7 +9,7 @@ from inturn.core.duration import format_duration
 from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import TABLE, Event
 from inturn.errors import InturnError
-from inturn.store import jobs, watch
+from inturn.store import jobs, settle, watch
 from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
@@ -59,6 +59,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
     try:
         with store.writing():
             now = context.now()
+            jobs.commit(store, settle.overdue(store, now), now)
             batch: list[Transition] = []
             for job_id in wanted:
                 job = jobs.load(store, job_id)
@@ -114,10 +115,12 @@ def wait_for(
     """Block until all these jobs are completed; they, in the order given.
 
     `timeout` is in microseconds of elapsed time. `progress` is told the jobs at first and whenever one has
-    changed. Raises InturnError `not_found`, and `incomplete` after the timeout.
+    changed. Jobs that nobody owns are settled meanwhile: a deadline that has passed ends them without a
+    worker. Raises InturnError `not_found`, and `incomplete` after the timeout.
     """
     store = _store(context)
     started = context.now().mono
+    _settle(context, store)
     version = store.version()
     awaited = _Awaited(store, job_ids)
     cost = 0
@@ -132,13 +135,27 @@ def wait_for(
         pause = max(_interval(elapsed), _LOOK_SHARE * cost)
         sleep((pause if timeout is None else min(pause, timeout - elapsed)) / SECOND)
         awaited.changed = False
+        settled = _settle(context, store)
         # Asked before the look: what is committed in between will show as another version.
         fresh = store.version()
-        if fresh != version:
+        if settled or fresh != version:
             version = fresh
             before = context.now().mono
             awaited.look()
             cost = context.now().mono - before
+
+
+def _settle(context: Context, store: Store) -> bool:
+    """Do what is overdue for jobs that nobody owns; whether there was anything to do."""
+    if not settle.pending(store, context.now()):
+        return False
+    try:
+        with store.writing():
+            now = context.now()
+            jobs.commit(store, settle.overdue(store, now), now)
+    except CommitUnknown:
+        pass  # What is still overdue is found again.
+    return True
 
 
 class _Awaited:

@@ -14,14 +14,17 @@ from inturn.core.environment import job_environment
 from inturn.core.explain import explain
 from inturn.core.job import Condition
 from inturn.core.views import Dossier, as_of
+from inturn.host import paths
 from inturn.service import configure
 from inturn.service.defaults import submission_rules
 from inturn.service.facts import Gatherer
-from inturn.service.intake import AlreadyThere, store_job
+from inturn.service.intake import AlreadyThere, store_all
 from inturn.store import admissions, gates, jobs, reads, settings, specs
+from inturn.store.db import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import NamedTuple
 
     from inturn.config import Config
@@ -32,12 +35,15 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
+# Of a large array so many jobs are described: the rest is like them.
+DESCRIBED = 100
+
 
 class Preview(NamedTuple):
     """What would be stored (its id stands for nothing), and whether it would start at once.
 
     `twin` is the job under way with the same key, whose id would be answered instead: then nothing would be
-    stored.
+    stored, and there is no dossier.
     """
 
     dossier: Dossier | None
@@ -49,42 +55,72 @@ class _Undo(Exception):
     """Takes everything back that was written."""
 
 
-def read_configuration(context: Context) -> Config | None:
-    """The configuration file, which is not applied; None if there is none. Raises `config_invalid`."""
+def defaults(context: Context) -> dict[str, object]:
+    """The defaults for a submission, without applying the configuration file. Raises `config_invalid`."""
+    read = _read_configuration(context)
+    return {} if read is None else dict(read.defaults)
+
+
+def preview(context: Context, submissions: Sequence[Submission]) -> list[Preview]:
+    """What would become of a submission of one job or many; the first DESCRIBED of them.
+
+    Nothing is left behind, not even a store where there is none. Raises InturnError for everything for which
+    the submission would be refused.
+    """
+    if context.store is not None:
+        return _preview(context, context.store, submissions)
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="inturn-") as directory:
+        paths.create_store_dirs(directory)
+        store = open_store(directory, _ring_nobody)
+        try:
+            return _preview(context._replace(directory=directory, store=store), store, submissions)
+        finally:
+            store.close()
+
+
+def _ring_nobody(_tokens: object) -> None:
+    pass
+
+
+def _read_configuration(context: Context) -> Config | None:
     if config.signature(context.config_path) is None:
         configure.require_if_named(context)
         return None
     return configure.load(context.config_path, submission_rules(context))
 
 
-def preview(context: Context, submission: Submission, read: Config | None) -> Preview:
-    """What would become of a submission under the configuration file `read`. The store exists.
-
-    Raises InturnError for everything for which the submission would be refused.
-    """
-    store = context.store
-    assert store is not None
+def _preview(context: Context, store: Store, submissions: Sequence[Submission]) -> list[Preview]:
     now = context.now()
-    observations = _look_at_files(submission, now)
-    gatherer = Gatherer(context, store, now)
+    read = _read_configuration(context)
+    observations = [_look_at_files(one, now) for one in submissions]
+    found: list[tuple[Dossier, Gatherer]] = []
     try:
         with store.writing(durable=False):
             if read is not None:
                 _apply(context, store, read)
-            job_id = store_job(context, submission, None, now)
-            _lead_to_the_line(store, job_id, observations, now)
+            stored = store_all(context, submissions, [None] * len(submissions), now)
+            for job_id, seen in zip(stored, observations, strict=True):
+                _lead_to_the_line(store, job_id, seen, now)
             admissions.promote(store, now)
-            gatherer.gather(job_id)
-            dossier = _describe(store, job_id, submission.key, now)
+            for job_id, one in list(zip(stored, submissions, strict=True))[:DESCRIBED]:
+                gatherer = Gatherer(context, store, now)
+                gatherer.gather(job_id)
+                found.append((_describe(store, job_id, one.key, now), gatherer))
             raise _Undo
     except _Undo:
-        pass
-    except AlreadyThere as found:
-        return Preview(None, False, found.job_id)
+        return [_judge(dossier, gatherer, now) for dossier, gatherer in found]
+    except AlreadyThere as twin:
+        return [Preview(None, False, twin.job_id)]
+
+
+def _judge(dossier: Dossier, gatherer: Gatherer, now: Now) -> Preview:
+    job_id = dossier.view.job.id
     known = gatherer.facts()
     place = known[job_id].place
-    reasons = explain(job_id, known, now)
-    return Preview(dossier._replace(reasons=reasons), place is not None and place.decision.admitted)
+    starts = place is not None and place.decision.admitted
+    return Preview(dossier._replace(reasons=explain(job_id, known, now)), starts)
 
 
 def _look_at_files(submission: Submission, now: Now) -> dict[int, Observation]:

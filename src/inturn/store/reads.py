@@ -143,21 +143,22 @@ def _views(store: Store, jobs: Sequence[Job], detailed: bool) -> Iterator[View]:
     commands = dict(store.execute(f"SELECT job_id, argv FROM specs WHERE job_id {within}", ids))
     last = "" if detailed else " AND number = (SELECT jobs.runs FROM jobs WHERE jobs.id = runs.job_id)"
     runs = _grouped(map(run_from, store.execute(f"{SELECT_RUN} WHERE job_id {within}{last}", ids)))
-    keepers = _keepers(store, {job.owner for job in jobs if job.owner is not None})
+    owners = keepers(store, {job.owner for job in jobs if job.owner is not None})
     edges, conditions, tags = _gates_and_tags(store, ids, within) if detailed else ({}, {}, {})
     for job in jobs:
         yield View(
             job,
             tuple(commands[job.id].split(b"\0")),
             tuple(sorted(runs.get(job.id, ()), key=lambda run: run.number)),
-            keepers.get(job.owner),
+            owners.get(job.owner),
             tuple(edges.get(job.id, ())),
             tuple(conditions.get(job.id, ())),
             tuple(tags.get(job.id, ())),
         )
 
 
-def _keepers(store: Store, owners: set[int]) -> dict[int | None, Keeper]:
+def keepers(store: Store, owners: set[int]) -> dict[int | None, Keeper]:
+    """The owners with these ids, as far as they are still registered."""
     marks = ", ".join("?" * len(owners))
     rows = store.execute(f"{_SELECT_KEEPER} WHERE id IN ({marks})", tuple(owners))
     return {row[0]: Keeper(*row) for row in rows}

@@ -6,6 +6,7 @@ import os
 import sys
 
 from inturn.cli.result import Result
+from inturn.cli.values import LARGEST_INTEGER, value_of
 from inturn.core.duration import parse_integer
 from inturn.errors import InturnError
 from inturn.service import output
@@ -24,8 +25,6 @@ EXAMPLES = (
     "inturn logs 7 --run all --stream stderr --timestamps",
 )
 CREATES = False
-
-_LARGEST = 2**63 - 1
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -66,19 +65,20 @@ def execute(args: Namespace, context: Context) -> Result:
 def _wanted(args: Namespace) -> output.Wanted:
     every = args.run == "all"
     return output.Wanted(
-        run=None if every or args.run is None else _number("--run", args.run, 1),
+        run=None if every or args.run is None else value_of("--run", _run, args.run),
         every=every,
         stream=args.stream,
-        lines=None if args.lines is None else _number("-n", args.lines, 0),
+        lines=None if args.lines is None else value_of("-n", _lines, args.lines),
         timestamps=args.timestamps,
     )
 
 
-def _number(option: str, text: str, low: int) -> int:
-    try:
-        return parse_integer(text, low, _LARGEST)
-    except InturnError as problem:
-        raise InturnError(problem.code, f"{option}: {problem.message}", problem.hint) from None
+def _run(text: str) -> int:
+    return parse_integer(text, 1, LARGEST_INTEGER)
+
+
+def _lines(text: str) -> int:
+    return parse_integer(text, 0, LARGEST_INTEGER)
 
 
 def _standard_output() -> int:

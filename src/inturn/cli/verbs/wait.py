@@ -7,6 +7,7 @@ import sys
 from inturn.cli import selection
 from inturn.cli.main import EXIT_CODES
 from inturn.cli.result import Result
+from inturn.cli.values import value_of
 from inturn.core.duration import parse_duration
 from inturn.core.phrases import label, signal_name
 from inturn.errors import InturnError
@@ -48,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace, context: Context) -> Result:
     """Wait for the jobs. Raises InturnError `incomplete` after the timeout, or what `selection` raises."""
-    timeout = None if args.timeout is None else _timeout(args.timeout)
+    timeout = None if args.timeout is None else value_of("--timeout", parse_duration, args.timeout)
     ids = selection.pick(args, context)
     if args.exit_status and len(ids) != 1:
         raise InturnError(
@@ -68,13 +69,6 @@ def execute(args: Namespace, context: Context) -> Result:
 
         return Result(data, code=status_of(context, jobs[0]))
     return Result(data, code=EXIT_CODES["incomplete"] if failed else 0)
-
-
-def _timeout(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except InturnError as problem:
-        raise InturnError(problem.code, f"--timeout: {problem.message}", problem.hint) from None
 
 
 def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | None) -> list[Job]:

@@ -1,0 +1,121 @@
+"""A file of submissions: one JSON object a line, with references between the lines."""
+
+from __future__ import annotations
+
+from inturn.core.array import expand
+from inturn.core.duration import quoted
+from inturn.core.options import OPTIONS
+from inturn.core.request import Surroundings, apply_defaults, build
+from inturn.errors import InturnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from inturn.core.moment import Now
+    from inturn.core.spec import Submission
+
+# What a line may have besides the options of a submission.
+OWN_KEYS = ("command", "ref", "array", "each")
+
+
+def parse_lines(
+    text: bytes,
+    path: str,
+    defaults: Mapping[str, object],
+    surroundings: Surroundings,
+    now: Now,
+    finish: Callable[[Mapping[str, object]], Mapping[str, object]],
+) -> list[Submission]:
+    """The submissions of a file, arrays expanded; blank lines say nothing.
+
+    `defaults` fill what a line leaves open; `finish` reads the files that options name. Raises InturnError,
+    each naming the file and the line: `usage` for what is no object or has unknown keys, and whatever
+    `request.build` raises.
+    """
+    from json import JSONDecoder
+
+    decoder = JSONDecoder(object_pairs_hook=_without_repetition)
+    found: list[Submission] = []
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found += _submissions(_decode(decoder, line), number, defaults, surroundings, now, finish)
+        except InturnError as error:
+            raise InturnError(error.code, f"{path}:{number}: {error.message}", error.hint) from None
+    if not found:
+        raise InturnError("usage", f"{path}: there is no job in it", "Write one JSON object a line.")
+    return found
+
+
+def _decode(decoder: Any, line: bytes) -> dict[str, Any]:
+    try:
+        value = decoder.decode(line.decode())
+    except (ValueError, RecursionError) as problem:
+        raise InturnError("usage", f"not JSON: {problem}", "Write one JSON object a line.") from None
+    if not isinstance(value, dict):
+        raise InturnError("usage", "not a JSON object", 'Write for example: {"command": ["make", "test"]}')
+    return value
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _submissions(
+    line: dict[str, Any],
+    number: int,
+    defaults: Mapping[str, object],
+    surroundings: Surroundings,
+    now: Now,
+    finish: Callable[[Mapping[str, object]], Mapping[str, object]],
+) -> list[Submission]:
+    for name in line:
+        if name not in OPTIONS and name not in OWN_KEYS:
+            raise InturnError(
+                "usage",
+                f"{quoted(name)}: there is no such key",
+                "Keys are the long options with underscores.",
+            )
+    values = {name: value for name, value in line.items() if name in OPTIONS}
+    values = dict(finish(apply_defaults(values, defaults, surroundings.supervised)))
+    argv = _command(line)
+    one = build(values, surroundings._replace(argv=argv), now, lambda name: name)
+    one = one._replace(line=number, ref=_ref(line), index_by_index=_each(line))
+    if "array" not in line:
+        return [one]
+    return expand(one, str(line["array"]))
+
+
+def _command(line: dict[str, Any]) -> tuple[bytes, ...] | None:
+    if "command" not in line:
+        return None
+    words = line["command"]
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise InturnError(
+            "invalid_value", "command: not a list of texts", 'Write for example: "command": ["make", "test"]'
+        )
+    return tuple(word.encode("utf-8", "surrogateescape") for word in words)
+
+
+def _ref(line: dict[str, Any]) -> str | None:
+    ref = line.get("ref")
+    if ref is not None and (not isinstance(ref, str) or not ref or not ref.isprintable()):
+        raise InturnError("invalid_value", "ref: not a printable text", 'Write for example: "ref": "prepare"')
+    return ref
+
+
+def _each(line: dict[str, Any]) -> bool:
+    each = line.get("each", False)
+    if not isinstance(each, bool) or (each and "array" not in line):
+        raise InturnError(
+            "usage",
+            "each: it goes with array, and is true or false",
+            "Give the line an array, or leave it out.",
+        )
+    return each

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
+    from inturn.owners.recover import Finding
     from inturn.owners.tools import Tools
     from inturn.owners.worker import Orders
     from inturn.service.context import Context
@@ -80,13 +81,46 @@ def supervisor_command() -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", script, ":".join(dict.fromkeys((ours, libraries))))
 
 
+def recover(context: Context) -> list[Finding]:
+    """Take care of the jobs of all owners that are proven dead."""
+    from inturn.engines.local import LocalEngine
+    from inturn.host import clock
+    from inturn.owners import recover
+    from inturn.service.relaunch import relaunch
+    from inturn.store import owners
+
+    store = context.store
+    if store is None:
+        return []
+    kit = recover.Kit(
+        store,
+        LocalEngine(),
+        context.now,
+        clock.draw,
+        context.directory,
+        lambda orphans: relaunch(context, orphans),
+    )
+    return recover.reconcile(kit, owners.all_of_them(store))
+
+
+def tidy(context: Context) -> None:
+    """Recover in passing, if a few owners, the most suspicious ones, are found to be dead."""
+    from inturn.host import clock
+    from inturn.owners.vigil import anyone_dead
+
+    if context.store is not None and anyone_dead(
+        context.store, context.directory, context.now(), clock.draw()
+    ):
+        recover(context)
+
+
 def run_supervisor(directory: str, token: str) -> None:
     """The life of a supervisor process, from its first instruction in our code to its end.
 
     It waits for the submitting process to say that the job is stored; if that process died instead, it looks
     for a job of its own all the same.
     """
-    from inturn.host import detach
+    from inturn.host import detach, diary
 
     _settle_down()
     os.read(detach.GO_FD, 1)
@@ -96,13 +130,14 @@ def run_supervisor(directory: str, token: str) -> None:
         os.write(detach.ANSWER_FD, message)
         os.close(detach.ANSWER_FD)
 
-    _supervise(directory, token, answer)
+    with diary.keep(directory):
+        _supervise(directory, token, answer)
 
 
 def run_nursery(directory: str, token: str, count: int) -> None:
     """Fork `count` supervisors, and end: each waits for its job as a single one would."""
     from inturn.engines import local  # noqa: F401 - loaded once, shared by all
-    from inturn.host import brood, detach, paths
+    from inturn.host import brood, detach, diary, paths
     from inturn.owners import supervisor  # noqa: F401
     from inturn.store import db  # noqa: F401
 
@@ -122,7 +157,8 @@ def run_nursery(directory: str, token: str, count: int) -> None:
                 brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
             os.close(detach.ANSWER_FD)
 
-        _supervise(directory, own, answer)
+        with diary.keep(directory):
+            _supervise(directory, own, answer)
 
     brood.hatch(count, live)
 
@@ -131,7 +167,7 @@ def _settle_down() -> None:
     """Give up what came along from the submitting process: descriptors, directory, umask."""
     from inturn.host import detach
 
-    detach.close_inherited()
+    detach.keep_to_ourselves()
     os.chdir("/")
     os.umask(0o077)
 
@@ -251,4 +287,9 @@ def _tools(store: Store, directory: str, owner: int) -> Tools:
     from inturn.host import clock
     from inturn.owners.tools import Tools
 
-    return Tools(store, LocalEngine(), clock.now, clock.draw, directory, owner)
+    def bury_the_dead() -> None:
+        from inturn.service.context import Context
+
+        recover(Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None))
+
+    return Tools(store, LocalEngine(), clock.now, clock.draw, directory, owner, bury_the_dead)

@@ -120,7 +120,9 @@ def _counts(console: Console, by_status: Mapping[str, int]) -> None:
 def _usage(kind: str, scope: Scope) -> Text:
     name = (f" {printable(scope.name)}", "bold") if scope.name else ""
     full = scope.free == 0
-    used = f" {scope.used} of {lines.limit(scope.slots)} slots in use"
+    used = f" {scope.used} of {scope.slots} slots in use"
+    if scope.slots is None:
+        used = f" {scope.used} slots in use, no limit"
     return Text.assemble(kind, name, (used, "yellow" if full else ""))
 
 
@@ -129,8 +131,8 @@ def scopes(console: Console, found: Iterable[Scope], wall: int) -> None:
     for place, scope in enumerate(found):
         if place:
             console.print()
-        console.print(_usage("pool" if scope.name else "store", scope), end="")
-        console.print(Text(f", {scope.in_line} in line" if scope.in_line else ""))
+        usage = _usage("pool" if scope.name else "store", scope)
+        console.print(usage.append(f", {scope.in_line} in line") if scope.in_line else usage)
         if scope.devices:
             remark(console, f"  devices {', '.join(map(printable, scope.devices))}")
         for holder in scope.holders:

@@ -10,8 +10,11 @@ from inturn.cli import lines
 from inturn.cli.render import STYLES, grow, remark, status
 from inturn.cli.text import printable
 from inturn.core import wire_spec
+from inturn.core.duration import format_duration
 from inturn.core.explain_run import fate
+from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.phrases import ago, instant, label, rough, slots
+from inturn.core.spec import Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +26,12 @@ if TYPE_CHECKING:
     from inturn.core.views import Dossier, LedgerEntry
 
     Row = tuple[str, str | Text]
+
+# What the JSON has in seconds.
+_DURATIONS = (
+    *("run_timeout", "job_timeout", "stop_grace", "wait_poll", "probe_timeout"),
+    *("retry_delay", "retry_max_delay", "retry_jitter"),
+)
 
 
 def dossier(console: Console, found: Dossier, values: bool, wall: int) -> None:
@@ -126,9 +135,9 @@ def _run(run: Run, wall: int) -> Row:
         told.append(", " + printable(fate(run)))
     if run.started_at is not None:
         end = wall if run.finished_at is None else run.finished_at
-        told.append(f"; started {instant(run.started_at)}, took {rough(end - run.started_at)}")
+        told.append(f"; started {instant(run.started_at)}, took {_span(end - run.started_at)}")
     if run.user_us is not None and run.system_us is not None:
-        told.append(f", CPU {rough(run.user_us + run.system_us)}")
+        told.append(f", CPU {_span(run.user_us + run.system_us)}")
     if run.max_rss is not None:
         told.append(f", at most {run.max_rss // 2**20} MiB")
     if run.log_incomplete:
@@ -136,14 +145,26 @@ def _run(run: Run, wall: int) -> Row:
     return f"run {run.number}", told
 
 
+def _span(us: int) -> str:
+    """Short spans to the millisecond, long ones roughly."""
+    return rough(us) if us >= 10 * SECOND else format_duration(max(us - us % MILLISECOND, 0))
+
+
 def _spec(found: Dossier) -> Iterator[Row]:
-    document = wire_spec.spec(found.spec, False)
-    for hidden in ("argv", "argv_base64", "environment"):
-        document.pop(hidden, None)
-    for line in lines.document(document):
-        key, _, value = line.partition("\t")
-        if value != lines.NOTHING:
-            yield key, value
+    """The directory, the umask, and whatever is not as it would be of itself."""
+    usual = _flat(found.spec._replace(**Spec._field_defaults))
+    for key, value in _flat(found.spec).items():
+        if value == lines.NOTHING and value != usual.get(key):
+            yield key, "unlimited"
+        elif value != usual.get(key) or key in ("cwd", "umask"):
+            yield key, f"{value}s" if key.rpartition(".")[2] in _DURATIONS else value
+
+
+def _flat(spec: Spec) -> dict[str, str]:
+    document = wire_spec.spec(spec, False)
+    for shown_elsewhere in ("argv", "argv_base64", "environment"):
+        document.pop(shown_elsewhere, None)
+    return dict(line.split("\t", 1) for line in lines.document(document))
 
 
 def _environment(found: Dossier, values: bool) -> Iterator[Row]:

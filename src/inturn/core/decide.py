@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from inturn.core import transitions
 from inturn.core.job import NOT_IN_LINE, Job, Run
-from inturn.core.moment import SECOND, Deadline
+from inturn.core.moment import SECOND, Deadline, after
 from inturn.core.retry import after_run, judge_end
 
 TYPE_CHECKING = False
@@ -29,8 +29,8 @@ class Step(NamedTuple):
     """One thing to do.
 
     `commit` an event; `receipts`: write what the parents of `edges` came to; `look` at `conditions`;
-    `request` admission; `terminate` or `kill` the run; `sleep` at most `wait` microseconds (None: until
-    something happens); `done`: the job needs no owner any more.
+    `request` admission; `terminate`, `kill`, `halt` or `continue` the run; `sleep` at most `wait`
+    microseconds (None: until something happens).
     """
 
     kind: str
@@ -58,13 +58,15 @@ class Ended(NamedTuple):
 class Sight(NamedTuple):
     """What the owner sees of a run: its end, whether processes are left of it, and what was done to stop it.
 
-    `term_at` and `kill_at` are the monotonic instants of the last TERM and KILL.
+    `term_at` and `kill_at` are the monotonic instants of the last TERM and KILL; `halted` says that it was
+    stopped by STOP and not continued since.
     """
 
     ended: Ended | None = None
     leftovers: bool = False
     term_at: int | None = None
     kill_at: int | None = None
+    halted: bool = False
 
 
 def before_run(
@@ -79,6 +81,8 @@ def before_run(
 
     `next_look` says, by position, at which monotonic instant a file or probe is to be looked at again.
     """
+    if job.phase == "paused":
+        return Step("sleep")
     deadline = deadline_event(job, spec, now)
     if deadline is not None:
         return Step("commit", deadline)
@@ -187,6 +191,10 @@ def during_run(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: flo
     """The next step for a job that is starting, running or stopping. `draw` is uniform in [0, 1)."""
     if sight.ended is not None:
         return _after_the_end(job, spec, run, sight, now, draw)
+    if (job.phase == "paused") != sight.halted:
+        return Step("halt" if job.phase == "paused" else "continue")
+    if job.phase == "paused":
+        return Step("sleep")
     if job.phase == "stopping":
         return _stop(spec, sight, now)
     waits = []
@@ -206,6 +214,10 @@ def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw:
     """Record the result at once; then end what is left of the run; only then let go of the slots."""
     fresh = None
     if run.outcome is None:
+        ended = sight.ended
+        assert ended is not None
+        if ended.exit_code is None and ended.signal is None and not sight.leftovers:
+            return Step("commit", lose(job, spec, run, False, now, draw))
         fresh = run = _finished(job, spec, run, sight, now)
     if sight.leftovers and not spec.leave_children:
         if fresh is not None:
@@ -247,6 +259,48 @@ def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: 
         return transitions.Event("ended", "completed", verdict.reason, verdict.outcome, run=fresh)
     due = verdict.due or Deadline(run.finished_at, now.boot, now.mono)
     return transitions.Event("repeated", "queued", run.outcome, due=due, run=fresh)
+
+
+def lose(job: Job, spec: Spec, run: Run, rebooted: bool, now: Now, draw: float) -> transitions.Event:
+    """The event for a run that is proven to be over, but whose result nobody saw.
+
+    One whose result was recorded, or that was being stopped, ends as that says. Else it is lost, and the
+    crash budget decides: None is unlimited, and with 0 a job is never run again without being asked, not even
+    after a reboot, which is otherwise not charged.
+    """
+    if run.outcome is not None:
+        return conclude(job, spec, run, None, now, draw)
+    fresh = run._replace(finished_at=now.wall, watch=run.watch.halt(now))
+    if job.stop_reason is not None:
+        fresh = fresh._replace(outcome=judge_end(spec.policy, None, None, job.stop_reason))
+        return conclude(job, spec, fresh, fresh, now, draw)
+    fresh = fresh._replace(outcome="lost", diagnostic="its owner died, and its result with it")
+    reason = transitions.REBOOTED if rebooted else "owner_died"
+    crashes = job.crashes + (not rebooted)
+    budget = spec.max_crashes
+    if budget is not None and (budget == 0 or crashes > budget):
+        return transitions.Event("lost", "completed", reason, "lost", run=fresh)
+    pause = max(spec.policy.delay, _crash_delay(crashes))
+    return transitions.Event("lost", "queued", reason, due=after(now, pause), run=fresh)
+
+
+def _crash_delay(crashes: int) -> int:
+    """A job that kills its worker comes back ever later: 1 s, doubled with each crash, at most a minute."""
+    return min(SECOND << min(max(crashes - 1, 0), 6), 60 * SECOND)
+
+
+def withdraw(job: Job, run: Run, now: Now) -> transitions.Event:
+    """The event for a run that was reserved, but is proven not to have been started: it never happened."""
+    fresh = run._replace(
+        outcome="cancelled",
+        finished_at=now.wall,
+        diagnostic="withdrawn: its owner died before it was started",
+    )
+    if job.stop_reason in ("cancelled", "job_timeout"):
+        outcome = "cancelled" if job.stop_reason == "cancelled" else "timed_out"
+        reason = "requested" if job.stop_reason == "cancelled" else "job_timeout"
+        return transitions.Event("withdrawn", "completed", reason, outcome, run=fresh)
+    return transitions.Event("withdrawn", "queued", "not_started", run=fresh)
 
 
 def _stop(spec: Spec, sight: Sight, now: Now) -> Step:

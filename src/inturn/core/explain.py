@@ -38,6 +38,8 @@ _ENDINGS = {
     "wait_deadline": "it had not started in time (--wait-abort-at)",
     "dependency_unsatisfied": "a job that it depends on did not end as it had to",
     "no_supervisor": "no supervisor took it over",
+    "owner_died": "its owner died, and whether its run did its work cannot be proven",
+    "rebooted": "the machine was restarted in the middle of its run",
 }
 
 # What nobody does when the owner is dead.

@@ -51,7 +51,7 @@ def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
         told.append(Reason("silent", message, f"inturn cancel {job.id}", job.id))
     if place.workers == "none":
         message = f"no live worker serves the queue {quoted(job.queue)}"
-        told.append(Reason("no_worker", message, "", job.id))
+        told.append(Reason("no_worker", message, f"inturn work --queue {job.queue}", job.id))
     elif place.workers == "busy":
         message = f"no worker of the queue {quoted(job.queue)} may claim another job now"
         told.append(Reason("workers_busy", message, "", job.id))

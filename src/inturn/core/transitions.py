@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
+_WITH_TARGET = ("starting", "running", "paused", "stopping")
+
 # event: (phases it may find, phases it may lead to). A submission finds none.
 TABLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "submitted": ((), ("submitting", "waiting", "queued")),
@@ -26,14 +28,23 @@ TABLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gates_opened": (("waiting",), ("queued",)),
     "aborted": (("waiting", "queued"), ("completed",)),
     "timed_out": (("waiting", "queued"), ("completed",)),
-    "cancelled": (("submitting", "waiting", "queued"), ("completed",)),
+    "cancelled": (("submitting", "waiting", "queued", "paused"), ("completed",)),
     "admitted": (("queued",), ("starting",)),
+    "withdrawn": (("starting", "stopping"), ("queued", "completed")),
     "started": (("starting",), ("running",)),
-    "stop_requested": (("starting", "running", "stopping"), ("stopping",)),
-    "leftovers_found": (("starting", "running", "stopping"), ("stopping",)),
-    "ended": (("starting", "running", "stopping"), ("completed",)),
-    "repeated": (("starting", "running", "stopping"), ("queued",)),
+    "stop_requested": (("starting", "running", "paused", "stopping"), ("stopping",)),
+    "leftovers_found": (_WITH_TARGET, ("stopping",)),
+    "ended": (_WITH_TARGET, ("completed",)),
+    "repeated": (_WITH_TARGET, ("queued",)),
+    "lost": (_WITH_TARGET, ("completed", "queued")),
+    "paused": (("waiting", "queued", "running"), ("paused",)),
+    "resumed": (("paused",), ("waiting", "queued", "running")),
+    "revived": (("completed",), ("waiting", "queued")),
 }
+
+
+# The reason of a run that was lost with the machine: it is not charged.
+REBOOTED = "rebooted"
 
 
 class Event(NamedTuple):
@@ -114,7 +125,15 @@ def apply(job: Job, event: Event, now: Now) -> Transition:
     sources, targets = TABLE[event.kind]
     if job.phase not in sources or event.to not in targets:
         raise ValueError(f"job {job.id}: {event.kind} does not lead from {job.phase} to {event.to}")
-    changed = job._replace(revision=job.revision + 1, phase=event.to, in_line=NOT_IN_LINE)
+    if not _fits_what_is_held(job, event):
+        raise ValueError(f"job {job.id}: {event.kind} does not suit a job paused while {job.held_phase}")
+    changed = job._replace(revision=job.revision + 1, phase=event.to, held_phase=None, in_line=NOT_IN_LINE)
+    if event.kind == "revived":
+        changed = _new_round(changed, event, now)
+    elif event.kind == "paused":
+        changed = changed._replace(held_phase=job.phase, watch=job.watch.halt(now))
+    elif event.kind == "resumed":
+        changed = changed._replace(watch=job.watch.start(now))
     if event.to == "completed":
         changed = changed._replace(
             outcome=event.outcome,
@@ -139,9 +158,44 @@ def apply(job: Job, event: Event, now: Now) -> Transition:
     elif event.kind == "stop_requested":
         assert event.reason in STOP_REASONS
         changed = changed._replace(stop_reason=event.reason)
+    if job.phase == "paused" and event.to in ("stopping", "queued"):
+        changed = changed._replace(watch=job.watch.start(now))
+    if event.kind == "withdrawn":
+        changed = changed._replace(attempts=job.attempts - 1)
+    elif event.kind == "lost" and event.reason != REBOOTED:
+        changed = changed._replace(crashes=job.crashes + 1)
     if event.run is not None:
         changed = count(changed, event.run)
     return Transition(job, changed, event, now.wall)
+
+
+def _fits_what_is_held(job: Job, event: Event) -> bool:
+    """A paused job goes on as what it was paused as; what has a target ends by stopping that."""
+    if job.phase != "paused":
+        return True
+    if event.kind == "resumed":
+        return event.to == job.held_phase
+    return (job.held_phase in ACTIVE) == (event.kind != "cancelled")
+
+
+def _new_round(job: Job, event: Event, now: Now) -> Job:
+    """A job that has ended gets another round: a fresh budget, a fresh clock, and perhaps a supervisor."""
+    return job._replace(
+        outcome=None,
+        reason=None,
+        completed_at=None,
+        started_at=None,
+        round=job.round + 1,
+        attempts=0,
+        successes=0,
+        failures=0,
+        crashes=0,
+        bypass_count=0,
+        owner=event.owner,
+        epoch=job.epoch + 1,
+        watch=Stopwatch().start(now),
+        due=event.due or Deadline(now.wall, now.boot, now.mono),
+    )
 
 
 def _into_line(job: Job, event: Event, now: Now) -> Job:

@@ -43,6 +43,19 @@ class Launch(NamedTuple):
     token: str
 
 
+class Found(NamedTuple):
+    """What became of a run whose owner died.
+
+    `state` is `alive` (then `running` takes care of it: of its leader, or of what that left behind), `gone`
+    (nothing of it lives), `never` (nothing was ever started) or `unknown` (it cannot be told from here).
+    `rebooted` says that what is gone went with an earlier boot of the machine.
+    """
+
+    state: str
+    running: Running | None = None
+    rebooted: bool = False
+
+
 if TYPE_CHECKING:
 
     class Running(Protocol):
@@ -93,3 +106,9 @@ if TYPE_CHECKING:
 
         def start(self, launch: Launch) -> Running:
             """Start the program. Raises StartFailed, and then nothing was started and no log remains."""
+
+        def find(self, native_id: str, token: str, log: str) -> Found:
+            """Find a run that another process started, by what was stored of it.
+
+            `native_id` is empty if its owner died before it was known. Only what is proven is told.
+            """

@@ -87,6 +87,11 @@ def keep_inherited_from_children() -> None:
                 pass  # It was the one that listed them.
 
 
-def close_inherited() -> None:
-    """In the detached process: close what came along from the submitter's shell."""
+def keep_to_ourselves() -> None:
+    """In the detached process: close what came along from the submitter's shell, and pass nothing on.
+
+    Above all not the lock: a target that held it would be taken for its owner.
+    """
     os.closerange(ANSWER_FD + 1, 1 << 20)
+    for fd in (LOCK_FD, GO_FD, ANSWER_FD):
+        os.set_inheritable(fd, False)

@@ -99,6 +99,12 @@ def alive(stem: str, ids: tuple[FileId, ...] | None) -> Finding:
     return "free" if found else "missing"
 
 
+def file_ids(stem: str) -> tuple[FileId, ...]:
+    """Device and inode of the logs that lie there; none if no log was ever opened."""
+    found = (_id_of(stem + suffix) for suffix in SUFFIXES)
+    return tuple(one for one in found if one is not None)
+
+
 def remove_empty(stem: str) -> None:
     """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
     kept = False

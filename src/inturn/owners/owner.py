@@ -6,6 +6,7 @@ from inturn.core.moment import MILLISECOND
 from inturn.core.polling import jittered, poll_interval
 from inturn.errors import InturnError
 from inturn.host import wake
+from inturn.owners import vigil
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
 from inturn.store.transaction import CommitUnknown
@@ -36,6 +37,7 @@ class Owner:
         self._version = UNREAD
         self._interval = 0
         self._renew_at = 0
+        self._look_at = tools.now().mono + owners.RENEW_EVERY
 
     def turn(self, extra: Sequence[int] = ()) -> set[int]:
         """One round: everything that can be done now, then sleep until there may be more.
@@ -101,7 +103,7 @@ class Owner:
 
     def _keep_up(self) -> list[int]:
         """Measure the logs of live runs and renew the lease; returns when to do so again."""
-        waits = []
+        waits = self._look_around()
         if any(task.live for task in self.tasks):
             for task in self.tasks:
                 task.sample()
@@ -112,6 +114,24 @@ class Owner:
                 self._renew(now)
             waits.append(self._renew_at - now.mono)
         return waits
+
+    def _look_around(self) -> list[int]:
+        """Every so often, see whether somebody has died who is in the way; returns when to do so again.
+
+        Only those look who wait for slots, and workers: a job that runs is held up by nobody.
+        """
+        if not self._waits_for_others():
+            return []
+        now = self._tools.now()
+        if now.mono >= self._look_at:
+            self._look_at = now.mono + jittered(max(owners.RENEW_EVERY, self._interval), self._tools.draw())
+            tools = self._tools
+            if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
+                tools.bury_the_dead()
+        return [self._look_at - now.mono]
+
+    def _waits_for_others(self) -> bool:
+        return any(task.job.phase in ("queued", "waiting") for task in self.tasks)
 
     def _renew(self, now: Now) -> None:
         with self._tools.store.writing(durable=False):

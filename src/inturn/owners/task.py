@@ -19,6 +19,7 @@ from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import Launch, StartFailed
 from inturn.host import spawn
 from inturn.owners import admit
+from inturn.owners.lost import resolve
 from inturn.store import gates, jobs, owners, specs
 from inturn.store.transaction import Stale
 
@@ -49,6 +50,8 @@ class Task:
         self._next_look: dict[int, int] = {}
         self._pending: dict[int, tuple[Condition, Pending]] = {}
         self._run = run
+        # The run that this process has reserved and is to start. Any other was started by somebody else.
+        self._reserved = run.number if run is not None else 0
         self._running: Running | None = None
         self._sight = decide.Sight()
         self._load_gates()
@@ -86,6 +89,10 @@ class Task:
         assert fresh is not None, "a job that has an owner is not pruned"
         self.job = fresh
         self._load_gates()
+        if self.holds_slots and self._run is not None and self._run.number == fresh.runs:
+            stored = jobs.load_run(self._store, fresh.id, fresh.runs)
+            if stored is not None and stored.native_id:  # else we know more of it than the store
+                self._run = stored
         if self.done:
             self._let_go()
 
@@ -149,7 +156,7 @@ class Task:
         return None
 
     def _next(self, now: Now) -> decide.Step:
-        if self.job.phase not in ACTIVE:
+        if not self.holds_slots:
             self._collect_observations(now)
             return decide.before_run(
                 self.job, self._spec, self._edges, self._conditions, self._next_look, now
@@ -158,7 +165,7 @@ class Task:
             self._run = jobs.load_run(self._store, self.job.id, self.job.runs)
         assert self._run is not None
         if self._running is None:
-            return decide.Step("launch")
+            return decide.Step("launch" if self._reserved == self._run.number else "find")
         if self.job.phase == "starting":
             return decide.Step("bind")
         self._look_at_run()
@@ -192,10 +199,12 @@ class Task:
             self._committed(admitted)
         elif step.kind == "launch":
             self._launch(now)
+        elif step.kind == "find":
+            return not self._find(now)
         elif step.kind == "bind":
             self._bind(now)
         else:
-            self._stop(step.kind, now)
+            self._signal(step.kind, now)
         return False
 
     def _commit(self, event: transitions.Event, now: Now) -> None:
@@ -211,7 +220,9 @@ class Task:
         self.job = transition.after
         if transition.event.run is not None:
             self._run = transition.event.run
-        if self.done or self.job.phase not in ACTIVE:
+        if transition.event.kind == "admitted":
+            self._reserved = self.job.runs
+        if self.done or not self.holds_slots:
             self._let_go()
 
     def _let_go(self) -> None:
@@ -234,7 +245,7 @@ class Task:
                 self._pending[condition.position] = (condition, seen)
                 spawn.awaited.add(seen.pid)
                 # Until it has ended, nobody starts it again.
-                self._next_look[condition.position] = seen.deadline + self._spec.wait_poll
+                self._next_look[condition.position] = seen.deadline
 
     def _collect_observations(self, now: Now) -> None:
         for position, (condition, pending) in list(self._pending.items()):
@@ -256,6 +267,31 @@ class Task:
         self._conditions = [
             fresh if known.position == fresh.position else known for known in self._conditions
         ]
+
+    def _find(self, now: Now) -> bool:
+        """Take over a run that a dead owner has left; returns whether it could be told what became of it."""
+        run = self._run
+        assert run is not None
+        found = self._tools.engine.find(run.native_id, run.token, self._stem(run))
+        if found.state == "unknown":
+            return False
+        if found.running is None:
+            self._commit(resolve(self.job, self._spec, run, found, now, self._tools.draw()), now)
+            return True
+        self._running = found.running
+        # Whether it has been told to stop or to go on is not known: it is told again.
+        self._sight = decide.Sight(halted=self.job.phase != "paused")
+        if not run.native_id:
+            self._run = run._replace(
+                native_id=found.running.native_id, started_at=now.wall, watch=Stopwatch().start(now)
+            )
+            if self.job.phase != "starting":
+                with self._store.writing(durable=False):
+                    jobs.write_run(self._store, self._run)
+        return True
+
+    def _stem(self, run: Run) -> str:
+        return os.path.join(self._tools.directory, run.log)
 
     def _launch(self, now: Now) -> None:
         run = self._run
@@ -279,7 +315,7 @@ class Task:
         )
 
     def _launch_of(self, run: Run) -> Launch:
-        stem = os.path.join(self._tools.directory, run.log)
+        stem = self._stem(run)
         try:
             os.mkdir(os.path.dirname(stem), 0o700)
         except OSError:
@@ -319,10 +355,16 @@ class Task:
             with self._store.writing(durable=False):
                 jobs.write_run(self._store, run)
 
-    def _stop(self, how: str, now: Now) -> None:
-        """TERM or KILL everything of the run; a stopped process hears TERM only once it goes on."""
+    def _signal(self, how: str, now: Now) -> None:
+        """STOP, CONT, TERM or KILL the whole run; a stopped process hears TERM only once it goes on."""
         assert self._running is not None
-        if how == "terminate":
+        if how == "halt":
+            self._running.signal_tree(_signal.SIGSTOP)
+            self._sight = self._sight._replace(halted=True)
+        elif how == "continue":
+            self._running.signal_tree(_signal.SIGCONT)
+            self._sight = self._sight._replace(halted=False)
+        elif how == "terminate":
             self._running.signal_tree(_signal.SIGTERM)
             self._running.signal_tree(_signal.SIGCONT)
             self._sight = self._sight._replace(term_at=now.mono)

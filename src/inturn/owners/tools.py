@@ -17,6 +17,8 @@ else:
 class Tools(NamedTuple):
     """What an owner works with. `draw` gives random numbers in [0, 1); `owner` is its row in the registry.
 
+    `bury_the_dead` takes care of the jobs of owners that are proven dead.
+
     With `alone`, the owner ends with its job and retires in the transaction that completes it. With
     `keep_stdin`, targets read the owner's own standard input.
     """
@@ -27,5 +29,6 @@ class Tools(NamedTuple):
     draw: Callable[[], float]
     directory: str
     owner: int
+    bury_the_dead: Callable[[], object]
     alone: bool = True
     keep_stdin: bool = False

@@ -92,6 +92,9 @@ class Worker(Owner):
             return True
         return claim.worth_claiming(store, self._orders.queues, now)
 
+    def _waits_for_others(self) -> bool:
+        return True
+
     def _ended(self, task: Task) -> None:
         super()._ended(task)
         # What we commit ourselves does not show in the version.

@@ -78,12 +78,14 @@ def apply(context: Context, rules: Rules) -> list[Change]:
     assert store is not None
     signature = config.signature(context.config_path)
     if signature is None:
-        raise _no_file(context)
+        raise _no_file(context.config_path, context.config_origin)
     return _apply(context, store, load(context.config_path, rules), signature, strict=True)
 
 
 def load(path: str, rules: Rules) -> Config:
     """Read and check a file, without looking at any store. Raises InturnError `config_invalid`."""
+    if config.signature(path) is None:
+        raise _no_file(path)
     read = config.load(path, rules.names, rules.check)
     try:
         rules.check_together(dict(read.defaults))
@@ -156,13 +158,14 @@ def require_if_named(context: Context) -> None:
     No file changes nothing otherwise.
     """
     if context.config_origin != "default":
-        raise _no_file(context)
+        raise _no_file(context.config_path, context.config_origin)
 
 
-def _no_file(context: Context) -> InturnError:
+def _no_file(path: str, origin: str = "default") -> InturnError:
+    named = "" if origin == "default" else f" (named by {origin})"
     return InturnError(
         "config_invalid",
-        f"{context.config_path}: there is no such file (named by {context.config_origin})",
+        f"{path}: there is no such file{named}",
         "Write one as the documentation shows, or name another with --config.",
     )
 

@@ -12,42 +12,57 @@ from inturn.service.owned import Newcomer, environment_of, store_owned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from inturn.core.spec import Submission
     from inturn.host.brood import Hatched
     from inturn.service.context import Context
 
+    T = TypeVar("T")
+
 
 def run_many(context: Context, submissions: Sequence[Submission]) -> list[int]:
     """Submit supervised jobs in one transaction; returns their ids. Raises as `submit.run`."""
+    try:
+        stored, answered = hatch(
+            context, len(submissions), lambda newcomers: store_owned(context, submissions, newcomers)
+        )
+    except intake.AlreadyThere as found:
+        return [found.job_id]
+    for number, job_id in enumerate(stored):
+        if number not in answered:
+            submit.give_up(context, job_id, "it ended before it had taken the job over")
+    return stored
+
+
+def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T]) -> tuple[T, set[int]]:
+    """Start supervisors, have `store_them` write jobs that belong to them, and wait until they answer.
+
+    Returns what `store_them` gave, and the numbers of those that have taken their job over; one that finds
+    no job in its name ends. Raises InturnError `submission_failed` if not all of them could be started.
+    """
     token = os.urandom(8).hex()
     lock_path, _ = owner_files(context.directory, token)
     lock = locks.create(lock_path)
     try:
-        command = (*context.supervisor, context.directory, token, str(len(submissions)))
+        command = (*context.supervisor, context.directory, token, str(count))
         child = detach.start(command, environment_of(context), lock)
     finally:
         os.close(lock)
         discard(lock_path)
     try:
         try:
-            hatched = _await_all(child.answer, brood.HATCHED, len(submissions))
-            newcomers = [
-                Newcomer(brood.token_of(token, one.number), one.identity, one.lock) for one in hatched
-            ]
-            stored = store_owned(context, submissions, newcomers)
-        except intake.AlreadyThere as found:
-            return [found.job_id]
+            hatched = _await_all(child.answer, brood.HATCHED, count)
+            stored = store_them(
+                [Newcomer(brood.token_of(token, one.number), one.identity, one.lock) for one in hatched]
+            )
         finally:
             os.close(child.go)
-        answered = {one.number for one in _read_all(child.answer, brood.ACCEPTED, len(stored))}
+        answered = _read_all(child.answer, brood.ACCEPTED, count)
     finally:
         os.close(child.answer)
-    for number, job_id in enumerate(stored):
-        if number not in answered:
-            submit.give_up(context, job_id, "it ended before it had taken the job over")
-    return stored
+    return stored, {one.number for one in answered}
 
 
 def _await_all(fd: int, kind: int, count: int) -> list[Hatched]:

@@ -257,10 +257,22 @@ def count_bypass(store: Store, passed: Request) -> None:
 
 
 def wake_admissible(store: Store, now: Now) -> None:
-    """Have those woken, after the commit, that may be admitted now."""
+    """Have those woken, after the commit, that may be admitted now; what the others were offered is gone."""
     promote(store, now)
     room, competing = view(store)
-    store.wake(_owner_tokens(store, [request.job_id for request in admissible(competing, room)]))
+    offered = [request.job_id for request in admissible(competing, room)]
+    for request in competing:
+        if request.job_id not in offered:
+            _withdraw_offer(store, request.job_id)
+    store.wake(_owner_tokens(store, offered))
+
+
+def _withdraw_offer(store: Store, job_id: int) -> None:
+    """Else it would count as left unanswered, though somebody before it has taken the slots."""
+    store.execute(
+        "UPDATE jobs SET yielded_mono = NULL, yielded_boot = NULL WHERE id = ? AND yielded_mono IS NOT NULL",
+        (job_id,),
+    )
 
 
 def _owner_tokens(store: Store, job_ids: list[int]) -> list[str]:

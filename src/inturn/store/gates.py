@@ -118,9 +118,12 @@ def adopt(store: Store, owner: int, queues: Collection[str], limit: int) -> list
 
 
 def disown(store: Store, owner: int) -> None:
-    """Give waiting jobs back, so that another worker looks at their conditions."""
+    """Give queued jobs back that wait, so that another worker looks at their conditions."""
     store.execute(
-        "UPDATE jobs SET owner = NULL, epoch = epoch + 1 WHERE owner = ? AND phase = 'waiting'", (owner,)
+        "UPDATE jobs SET owner = NULL, epoch = epoch + 1"
+        " WHERE owner = ? AND queue <> '' AND phase IN ('waiting', 'paused')"
+        " AND id NOT IN (SELECT job_id FROM admissions)",
+        (owner,),
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NamedTuple
 
+    from inturn.core.job import Job
     from inturn.core.moment import Now
     from inturn.store.db import Store
 else:
@@ -71,6 +72,48 @@ def live(store: Store) -> list[Owner]:
         Owner(*row)
         for row in store.execute(f"SELECT {_COLUMNS} FROM owners WHERE gone_at IS NULL ORDER BY id")
     ]
+
+
+def suspects(store: Store, now: Now, limit: int, offset: float) -> list[Owner]:
+    """Owners that are worth a look, at most `limit`.
+
+    First those that an earlier look left half settled, then those whose lease has expired, and then as many
+    others as there is room for, from a random place on: `offset` is that place, in [0, 1).
+    """
+    found = _some(store, "gone_at IS NOT NULL", (), limit)
+    found += _some(
+        store,
+        "gone_at IS NULL AND lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1"
+        " OR lease_boot = ?1 AND lease_mono < ?2)",
+        (now.boot, now.mono),
+        limit - len(found),
+    )
+    newest = store.row("SELECT coalesce(max(id), 0) FROM owners")[0]
+    found += _some(store, "gone_at IS NULL AND id >= ?", (int(newest * offset),), limit - len(found))
+    return list({owner.id: owner for owner in found}.values())
+
+
+def all_of_them(store: Store) -> list[Owner]:
+    """Every owner in the registry, dead ones included."""
+    return _some(store, "1", (), -1)
+
+
+def _some(store: Store, condition: str, bindings: tuple[object, ...], limit: int) -> list[Owner]:
+    query = f"SELECT {_COLUMNS} FROM owners WHERE {condition} ORDER BY id LIMIT {limit}"
+    return [Owner(*row) for row in store.execute(query, bindings)]
+
+
+def hand_over(store: Store, job: Job, heir: int) -> bool:
+    """Make another owner that of a job, with its slots; False if it is no longer the one that was read."""
+    store.execute(
+        "UPDATE jobs SET owner = ?, epoch = epoch + 1"
+        " WHERE id = ? AND revision = ? AND epoch = ? AND owner IS ?",
+        (heir, job.id, job.revision, job.epoch, job.owner),
+    )
+    if store.connection.changes() != 1:
+        return False
+    store.execute("UPDATE admissions SET owner = ? WHERE job_id = ?", (heir, job.id))
+    return True
 
 
 def count_live(store: Store) -> int:

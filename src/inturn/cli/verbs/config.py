@@ -125,9 +125,12 @@ def _draw(console: Console, found: Effective) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("setting", "value", "from", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("setting", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("from", overflow="fold")
     for setting in found.settings:
-        table.add_row(*map(Text, _columns(setting)))
+        table.add_row(*(Text(cell) for cell in _columns(setting)))
     console.print(table)
     for change in found.pending:
         console.print(Text(f"pending: {_told(change)}"))

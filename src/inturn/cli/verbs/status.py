@@ -44,6 +44,8 @@ def execute(args: Namespace, context: Context) -> Result:
 
 def _lines(found: Totals) -> Iterable[str]:
     document = wire.totals(found)
+    for scope in (document, *document["pools"]):
+        scope["slots"] = lines.limit(scope["slots"])
     for group in ("queues", "pools"):
         document[group] = {each.pop("name"): each for each in document[group]}
     return lines.document(document)

@@ -24,7 +24,9 @@ CREATE TABLE owners (
     lease_mono INTEGER NOT NULL DEFAULT 0,   -- the lease ends at this monotonic instant of lease_boot
     lease_wall INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX owners_live ON owners (kind) WHERE gone_at IS NULL;
+CREATE INDEX owners_live ON owners (id) WHERE gone_at IS NULL;
+CREATE INDEX owners_gone ON owners (id) WHERE gone_at IS NOT NULL;
+CREATE INDEX owners_lease ON owners (lease_boot, lease_mono) WHERE gone_at IS NULL AND lease_boot <> '';
 
 -- The queues that a worker serves; `ceiling` is its --slots, NULL if it has none.
 CREATE TABLE worker_queues (

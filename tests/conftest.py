@@ -1,0 +1,25 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.harness import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cli]:
+    """The command line with a store of its own, whose processes are all gone when the test is over.
+
+    A process that survives the cancellation of every job is a fault of the product and fails the test, unless
+    the test is marked `allow_leftovers` because it makes such a process itself.
+    """
+    bound = Cli(tmp_path)
+    yield bound
+    allowed = request.node.get_closest_marker("allow_leftovers") is not None
+    killed = bound.end_everything(patience=1 if allowed else 20)
+    if killed and not allowed:
+        pytest.fail(f"these processes of the store outlived its jobs and had to be killed: {killed}")

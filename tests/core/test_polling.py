@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inturn.core.moment import SECOND
+from inturn.core.polling import BUDGET_PER_SECOND, LONGEST_INTERVAL, jittered, poll_interval
+
+INTERVALS = st.integers(0, 3600 * SECOND)
+DRAWS = st.floats(0, 1, exclude_max=True)
+CROWDS = st.integers(0, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("owners", "expected"),
+    [
+        (0, 100_000),
+        (1, 100_000),
+        (10, 100_000),
+        (11, 110_000),
+        (50, 500_000),
+        (999, 9_990_000),
+        (1_000, 10_000_000),
+        (50_000, 10_000_000),
+    ],
+)
+def test_ten_owners_poll_ten_times_a_second_and_a_crowd_shares_a_hundred_polls(
+    owners: int, expected: int
+) -> None:
+    assert poll_interval(owners) == expected
+
+
+@given(CROWDS)
+def test_all_owners_together_stay_within_the_budget_until_the_longest_interval(owners: int) -> None:
+    interval = poll_interval(owners)
+    assert owners * SECOND <= BUDGET_PER_SECOND * interval or interval == LONGEST_INTERVAL
+
+
+@given(CROWDS, CROWDS)
+def test_a_larger_crowd_never_polls_more_often_each(one: int, other: int) -> None:
+    assert poll_interval(min(one, other)) <= poll_interval(max(one, other))
+
+
+@given(CROWDS, st.integers(1, 60 * SECOND), st.integers(1, 10_000), st.integers(1, 60 * SECOND))
+def test_the_interval_lies_between_the_base_and_the_cap_whatever_the_settings(
+    owners: int, base: int, budget: int, cap: int
+) -> None:
+    interval = poll_interval(owners, base_us=base, budget_per_s=budget, cap_us=cap)
+    assert base <= interval <= max(base, cap)
+
+
+@given(INTERVALS, DRAWS)
+def test_jitter_stays_within_ten_percent(interval: int, draw: float) -> None:
+    assert interval * 9 <= jittered(interval, draw) * 10 <= interval * 11
+
+
+@given(INTERVALS, DRAWS, DRAWS)
+def test_a_larger_draw_never_gives_a_shorter_interval(interval: int, one: float, other: float) -> None:
+    assert jittered(interval, min(one, other)) <= jittered(interval, max(one, other))
+
+
+def test_jitter_reaches_both_ends_and_is_spread_evenly() -> None:
+    assert jittered(100_000, 0.0) == 90_000
+    assert jittered(100_000, 0.5) == 100_000
+    assert jittered(100_000, 1 - 2**-53) == 110_000

@@ -1,0 +1,24 @@
+"""Fixtures for promises that hold whoever owns the job."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.e2e.harness import Cli
+
+
+@pytest.fixture(params=["run", "add"])
+def verb(cli: Cli, request: pytest.FixtureRequest) -> str:
+    """How a job is submitted: with a supervisor of its own, or to a worker that already serves the queue."""
+    kind: str = request.param
+    if kind == "add":
+        start_worker(cli)
+    return kind
+
+
+def start_worker(cli: Cli, *options: str | int) -> subprocess.Popen[bytes]:
+    """Start a worker with places enough for any test, in the background; it lives until the test is over."""
+    with open(cli.root / "worker.err", "ab") as errors:
+        return cli.popen("work", "-j", 16, *options, stdout=subprocess.DEVNULL, stderr=errors)

@@ -1,0 +1,132 @@
+"""A job that times out or is cancelled leaves nothing behind, however far its processes have gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.harness import Cli, until
+from tests.e2e.shells import environment
+from tests.e2e.traces import Mark, zombies_of
+
+NAP = "sleep 317"
+
+# The command, and how many of its processes sleep.
+TREES = {
+    "children of children": (f"sh -c '{NAP} & {NAP}' & wait", 2),
+    "orphans of a shell that has ended": (f"sh -c '{NAP} & {NAP} &'; {NAP}", 3),
+    "a session of its own": (f"sh -c 'setsid {NAP} & {NAP}' & wait", 2),
+    "an orphan in a session of its own": (f"sh -c 'setsid {NAP} &'; {NAP}", 2),
+    "without its environment": (f"env -i {NAP} & setsid {NAP} & wait", 1),
+    "without our files": (f"setsid {NAP} >/dev/null 2>&1 & {NAP}", 2),
+}
+trees = pytest.mark.parametrize(("command", "sleepers"), TREES.values(), ids=TREES)
+
+
+@pytest.fixture
+def mark() -> Iterator[Mark]:
+    """What the processes of the job are found by; whoever is left of them is ended."""
+    mark = Mark()
+    yield mark
+    mark.kill()
+
+
+@pytest.fixture(autouse=True)
+def one_slot(cli: Cli) -> None:
+    """The store has a single slot, so that another job starts only when it has been given back."""
+    cli.configure("schema_version: 1\nconcurrency: {max_active_slots: 1}\n")
+
+
+def assert_nothing_is_left(cli: Cli, mark: Mark, verb: str) -> None:
+    """To be called when the job has been seen to be over: not a moment later may anything of it live."""
+    assert mark.alive() == {}
+    assert NAP not in cli.processes().values()
+    assert cli.run("pools", "--json").check().data["store"]["used"] == 0
+    cli.run(verb, "--wait", "--", "true").check()
+
+
+@trees
+def test_a_run_that_times_out_leaves_nothing(
+    cli: Cli, verb: str, mark: Mark, command: str, sleepers: int
+) -> None:
+    # All of them heed TERM: none may need the KILL that would come after the time of this test.
+    cli.run(
+        *(verb, "--wait", "--run-timeout", "1s", "--stop-grace", "1h", "-c", command), env=mark.environment
+    ).check(124)
+    assert_nothing_is_left(cli, mark, verb)
+    shown = cli.show(1)
+    assert (shown["outcome"], shown["reason"]) == ("timed_out", "run_timeout")
+    assert [run["outcome"] for run in shown["runs"]] == ["timed_out"]
+
+
+@trees
+def test_a_job_that_is_cancelled_leaves_nothing(
+    cli: Cli, verb: str, mark: Mark, command: str, sleepers: int
+) -> None:
+    job = cli.run(verb, "--stop-grace", "1h", "-c", command, env=mark.environment).id
+    mark.await_running(NAP, sleepers)
+    cli.run("cancel", job).check()
+    cli.run("wait", job).check(6)
+    assert_nothing_is_left(cli, mark, verb)
+    assert cli.show(job)["outcome"] == "cancelled"
+
+
+@trees
+def test_processes_that_ignore_the_polite_signal_are_killed(
+    cli: Cli, verb: str, mark: Mark, command: str, sleepers: int
+) -> None:
+    stubborn = f"trap '' TERM; {command}"
+    job = cli.run(verb, "--stop-grace", "0.2s", "-c", stubborn, env=mark.environment).id
+    mark.await_running(NAP, sleepers)
+    cli.run("cancel", job).check()
+    cli.run("wait", job).check(6)
+    assert_nothing_is_left(cli, mark, verb)
+    assert cli.show(job)["outcome"] == "cancelled"
+
+
+def test_a_whole_job_that_times_out_leaves_nothing(cli: Cli, verb: str, mark: Mark) -> None:
+    command, _ = TREES["a session of its own"]
+    cli.run(
+        *(verb, "--wait", "--job-timeout", "1s", "--retries", 5, "-c", command), env=mark.environment
+    ).check(124)
+    assert_nothing_is_left(cli, mark, verb)
+    shown = cli.show(1)
+    assert (shown["outcome"], shown["reason"]) == ("timed_out", "job_timeout")
+    assert shown["attempts"] == 1
+
+
+def test_a_cancelled_job_ends_nobody_elses_processes(cli: Cli, verb: str, mark: Mark) -> None:
+    cli.configure("schema_version: 1\nconcurrency: {max_active_slots: 2}\n")
+    stranger = Mark()
+    other = cli.run(verb, "-c", f"setsid {NAP} & {NAP}", env=stranger.environment).id
+    stranger.await_running(NAP, 2)
+    job = cli.run(verb, "-c", f"setsid {NAP} & {NAP}", env=mark.environment).id
+    mark.await_running(NAP, 2)
+    cli.run("cancel", job).check()
+    cli.run("wait", job).check(6)
+    assert mark.alive() == {}
+    assert len(stranger.running(NAP)) == 2
+    assert cli.phase(other) == "running"
+
+
+def test_a_job_that_a_job_submitted_is_no_part_of_it(cli: Cli, verb: str, mark: Mark) -> None:
+    cli.configure("schema_version: 1\nconcurrency: {max_active_slots: 2}\n")
+    inner = Mark()
+    script = f"MARK_OF_THE_TEST={inner.value} inturn {verb} -- {NAP}; {NAP}"
+    outer = cli.run(verb, "-c", script, env=environment(cli, mark.environment)).id
+    mark.await_running(NAP)
+    inner.await_running(NAP)
+    cli.run("cancel", outer).check()
+    cli.run("wait", outer).check(6)
+    assert mark.alive() == {}
+    assert len(inner.running(NAP)) == 1
+    assert cli.phase(2) == "running"
+
+
+def test_orphans_that_end_do_not_stay_as_zombies(cli: Cli, verb: str, mark: Mark) -> None:
+    script = f"for i in 1 2 3 4 5; do sh -c '(sleep 0.01; touch orphan.$0) &' $i; done; {NAP}"
+    job = cli.run(verb, "-c", script, env=mark.environment).id
+    until(lambda: len(list(cli.root.glob("orphan.*"))) == 5, "the end of all orphans")
+    owner = cli.show(job)["owner"]["pid"]
+    until(lambda: not zombies_of(owner), "the burial of all orphans")

@@ -1,0 +1,159 @@
+"""A job outlives whoever submitted it: the terminal, the shell, and the submitting process itself."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import time
+
+from tests.e2e.harness import DEADLINE, INTURN, Cli, until
+from tests.e2e.shells import environment
+
+# Ends when the test says so; a hang-up, an interrupt or a closed terminal would end it before.
+JOB = "echo started; until [ -e go ]; do sleep 0.05; done; echo survived"
+
+
+class Terminal:
+    """A terminal of its own with a shell in it, as a window of a terminal emulator is one."""
+
+    def __init__(self, cli: Cli, *argv: str) -> None:
+        self._master, slave = pty.openpty()
+        self._shell = subprocess.Popen(
+            ["setsid", "--ctty", *argv],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment(cli),
+            cwd=cli.root,
+        )
+        os.close(slave)
+
+    def read_line(self) -> str:
+        """The first line that appears; without echo, so it is one that was printed."""
+        seen = b""
+        while not seen.endswith(b"\n"):
+            seen += os.read(self._master, 1)
+        return seen.decode().strip()
+
+    def close(self) -> None:
+        """Close the window: everything in the session of the terminal is hung up."""
+        os.close(self._master)
+        self._shell.wait(DEADLINE)
+
+
+def finish(cli: Cli, job: int) -> None:
+    """Let the job go on and see it end well."""
+    (cli.root / "go").touch()
+    cli.run("wait", job).check()
+    assert cli.run("logs", job).check().text == "started\nsurvived\n"
+    (run,) = cli.show(job)["runs"]
+    assert (run["outcome"], run["exit_code"], run["signal"]) == ("success", 0, None)
+
+
+def test_a_job_outlives_its_terminal(cli: Cli, verb: str) -> None:
+    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB)
+    job = int(terminal.read_line())
+    terminal.close()
+    finish(cli, job)
+
+
+def test_a_running_job_outlives_its_terminal(cli: Cli, verb: str) -> None:
+    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB)
+    job = int(terminal.read_line())
+    until(lambda: cli.run("logs", job).out == b"started\n", "the start of the job")
+    terminal.close()
+    finish(cli, job)
+
+
+def test_a_job_outlives_a_recorded_session_that_is_killed(cli: Cli, verb: str) -> None:
+    script = subprocess.Popen(
+        ["script", "-qc", f"inturn {verb} -c '{JOB}'; sleep 317", "/dev/null"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(cli),
+        cwd=cli.root,
+    )
+    assert script.stdout is not None
+    job = int(script.stdout.readline())
+    script.kill()
+    script.wait(DEADLINE)
+    script.stdout.close()
+    finish(cli, job)
+
+
+def test_a_job_outlives_a_shell_that_is_killed_right_after(cli: Cli, verb: str) -> None:
+    shell = subprocess.run(
+        ["sh", "-c", f'inturn {verb} -c "$0"; kill -9 $$', JOB],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(cli),
+        cwd=cli.root,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert shell.returncode == -signal.SIGKILL
+    finish(cli, int(shell.stdout))
+
+
+def test_a_job_outlives_a_hang_up_and_an_interrupt_of_its_submitters_group(cli: Cli, verb: str) -> None:
+    shell = subprocess.Popen(
+        ["sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(cli),
+        cwd=cli.root,
+        start_new_session=True,
+    )
+    assert shell.stdout is not None
+    job = int(shell.stdout.readline())
+    cli.wait_phase(job, "running")
+    for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL):
+        os.killpg(shell.pid, sig)
+    shell.wait(DEADLINE)
+    shell.stdout.close()
+    finish(cli, job)
+
+
+def test_the_session_of_a_job_is_its_own_and_has_no_terminal(cli: Cli, verb: str) -> None:
+    look = "cut -d' ' -f1,6,7 /proc/$$/stat; : >/dev/tty"
+    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', look)
+    job = int(terminal.read_line())
+    cli.run("wait", job)
+    terminal.close()
+    pid, session, tty = cli.run("logs", job, "--stream", "stdout").check().text.split()
+    assert session == pid
+    assert tty == "0"
+    assert b"/dev/tty" in cli.run("logs", job, "--stream", "stderr").check().out
+
+
+def test_a_submitter_that_was_started_with_nohup_does_not_make_the_job_deaf(cli: Cli, verb: str) -> None:
+    submitter = subprocess.run(
+        ["nohup", INTURN, verb, "--wait", "-c", "kill -HUP $$; echo deaf"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(cli),
+        cwd=cli.root,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert submitter.returncode == 128 + signal.SIGHUP, submitter.stderr.decode()
+    (run,) = cli.show(1)["runs"]
+    assert (run["outcome"], run["signal"]) == ("failure", signal.SIGHUP)
+
+
+def test_a_submission_that_is_cut_off_is_a_job_that_runs_or_nothing(cli: Cli, verb: str) -> None:
+    cli.run("run", "--wait", "--", "true").check()
+    for moment in range(0, 60, 4):
+        submitter = cli.popen(verb, "--", "true", start_new_session=True)
+        time.sleep(moment / 1000)  # any moment will do: that is the promise
+        os.killpg(submitter.pid, signal.SIGKILL)
+        submitter.communicate(timeout=DEADLINE)
+
+    def settled() -> bool:
+        return all(job["phase"] == "completed" for job in cli.run("list", "--json").check().data)
+
+    until(settled, "the end of every job that was stored")
+    assert {job["outcome"] for job in cli.run("list", "--json").check().data} == {"success"}

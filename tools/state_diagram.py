@@ -15,7 +15,7 @@ def diagram() -> str:
     """Return the state machine as a Mermaid diagram, each arrow with the events that may cause it."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for event, (sources, targets) in TABLE.items():
-        for source in sources:
+        for source in sources or ("[*]",):  # a submission finds no job
             for target in targets:
                 arrows.setdefault((source, target), []).append(event)
     lines = [f"    {source} --> {target}: {', '.join(events)}" for (source, target), events in arrows.items()]

@@ -127,8 +127,10 @@ def run_supervisor(directory: str, token: str) -> None:
     os.close(detach.GO_FD)
 
     def answer(message: bytes) -> None:
-        os.write(detach.ANSWER_FD, message)
-        os.close(detach.ANSWER_FD)
+        try:
+            os.write(detach.ANSWER_FD, message)
+        finally:
+            os.close(detach.ANSWER_FD)
 
     with diary.keep(directory):
         _supervise(directory, token, answer)
@@ -153,9 +155,11 @@ def run_nursery(directory: str, token: str, count: int) -> None:
         os.close(detach.GO_FD)
 
         def answer(message: bytes) -> None:
-            if message == detach.READY:
-                brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
-            os.close(detach.ANSWER_FD)
+            try:
+                if message == detach.READY:
+                    brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
+            finally:
+                os.close(detach.ANSWER_FD)
 
         with diary.keep(directory):
             _supervise(directory, own, answer)
@@ -191,14 +195,21 @@ def _supervise(directory: str, token: str, answer: Callable[[bytes], None]) -> N
         owner = Owner(tools, wake.create(fifo_path))
         accepted = supervisor.take_over(tools, owner)
     except Exception as error:
-        answer(str(error).encode("utf-8", "replace")[:4000] or b"it failed")
+        _tell(answer, str(error).encode("utf-8", "replace")[:4000] or b"it failed")
         raise
-    answer(detach.READY)
+    _tell(answer, detach.READY)
     if accepted:
         supervisor.supervise(owner)
     supervisor.say_goodbye(tools)
     store.close()
     paths.discard(fifo_path, lock_path)
+
+
+def _tell(answer: Callable[[bytes], None], message: bytes) -> None:
+    try:
+        answer(message)
+    except BrokenPipeError:
+        pass  # Whoever submitted the job has gone meanwhile; it is ours all the same.
 
 
 def run_foreground(context: Context, submission: Submission) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from inturn.core.job import Job, Run
     from inturn.core.spec import Spec
 
@@ -37,9 +39,34 @@ def job_environment(spec: Spec) -> dict[bytes, bytes]:
     return environment
 
 
-def run_environment(job: Job, spec: Spec, run: Run, directory: bytes) -> dict[bytes, bytes]:
-    """The job's environment with INTURN_JOB_ID, INTURN_RUN and so on; `directory` is the store's."""
-    environment = job_environment(spec)
+def device_variables(
+    job: Job, spec: Spec, run: Run, pools: Iterable[tuple[str, str, str]]
+) -> dict[bytes, bytes]:
+    """Which devices a run may use, as the variables of the pools that have devices say it.
+
+    `pools` gives the name, the variable and the `others` of each. A run in the pool sees those that it was
+    given. One outside sees none, unless the pool leaves them to all or the job's own --env names the
+    variable.
+    """
+    asked = {change.partition(b"=")[0] for change in spec.env_changes if b"=" in change}
+    variables = {}
+    for name, variable, others in pools:
+        key = variable.encode()
+        if job.pool == name:
+            variables[key] = run.devices.encode()
+        elif others == "none" and key not in asked:
+            variables.setdefault(key, b"")
+    return variables
+
+
+def run_environment(
+    job: Job, spec: Spec, run: Run, directory: bytes, variables: Mapping[bytes, bytes] = {}
+) -> dict[bytes, bytes]:
+    """The job's environment with INTURN_JOB_ID, INTURN_RUN and so on; `directory` is the store's.
+
+    `variables` are those of `device_variables`.
+    """
+    environment = {**job_environment(spec), **variables}
     for name in OWN_VARIABLES:
         environment.pop(name, None)
     environment[b"INTURN_JOB_ID"] = b"%d" % job.id

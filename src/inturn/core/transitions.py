@@ -201,6 +201,8 @@ def _new_round(job: Job, event: Event, now: Now) -> Job:
 def _into_line(job: Job, event: Event, now: Now) -> Job:
     """A job that goes (back) to the line; a queued one belongs to nobody until it is claimed again."""
     due = event.due or job.due
+    if due.boot not in ("", now.boot):
+        due = Deadline(due.wall)  # A delay of an earlier boot has become an absolute time.
     if job.queue:
         job = job._replace(owner=None)
     in_line = IN_LINE if due.reached(now) else NOT_IN_LINE

@@ -35,17 +35,22 @@ def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bo
     `queues` gives each queue's ceiling, None for none. What is overdue is settled first, and whether the
     queues are settled is read in the same snapshot as the failed claim, so that nothing slips between them.
     """
+    with tools.store.writing():
+        return take_next(tools, queues, now, draining)
+
+
+def take_next(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bool) -> Claim:
+    """As `claim`, inside a write transaction that has done something else before."""
     store = tools.store
-    with store.writing():
-        _catch_up(tools, now)
-        owners.show_up(store, tools.owner)
-        for request in _candidates(store, queues):
-            job = jobs.load(store, request.job_id)
-            assert job is not None
-            admitted = admit.take(tools, job, now)
-            if admitted is not None:
-                return Claim(admitted)
-        return Claim(None, draining and lanes.is_settled(store, queues))
+    _catch_up(tools, now)
+    owners.show_up(store, tools.owner)
+    for request in _candidates(store, queues):
+        job = jobs.load(store, request.job_id)
+        assert job is not None
+        admitted = admit.take(tools, job, now)
+        if admitted is not None:
+            return Claim(admitted)
+    return Claim(None, draining and lanes.is_settled(store, queues))
 
 
 def _catch_up(tools: Tools, now: Now) -> None:

@@ -13,14 +13,14 @@ import os
 from inturn import conditions
 from inturn.conditions.base import Observation, Surroundings
 from inturn.core import decide, transitions
-from inturn.core.environment import job_environment, run_environment
+from inturn.core.environment import device_variables, job_environment, run_environment
 from inturn.core.job import ACTIVE, Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import Launch, StartFailed
 from inturn.host import spawn
 from inturn.owners import admit
 from inturn.owners.lost import resolve
-from inturn.store import gates, jobs, owners, specs
+from inturn.store import gates, jobs, owners, settings, specs
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -209,12 +209,19 @@ class Task:
 
     def _commit(self, event: transitions.Event, now: Now) -> None:
         transition = transitions.apply(self.job, event, now)
+        tools = self._tools
+        meanwhile = tools.meanwhile if event.kind in ("ended", "repeated") else None
+        afterwards = None
         # Binding a process may be lost with the machine: the process is lost with it.
         with self._store.writing(durable=event.kind != "started"):
-            jobs.commit(self._store, [transition], now, self._tools.owner)
-            if self._tools.alone and event.to == "completed":
-                owners.retire(self._store, self._tools.owner)
+            jobs.commit(self._store, [transition], now, tools.owner, wake=meanwhile is None)
+            if tools.alone and event.to == "completed":
+                owners.retire(self._store, tools.owner)
+            if meanwhile is not None:
+                afterwards = meanwhile(self.job.id, now)
         self._committed(transition)
+        if afterwards is not None:
+            afterwards()
 
     def _committed(self, transition: transitions.Transition) -> None:
         self.job = transition.after
@@ -323,7 +330,7 @@ class Task:
         return Launch(
             argv=self._spec.argv,
             cwd=self._spec.cwd,
-            env=run_environment(self.job, self._spec, run, os.fsencode(self._tools.directory)),
+            env=self._environment(run),
             umask=self._spec.umask,
             nice=self._spec.nice,
             stdin=self._spec.stdin_file,
@@ -332,6 +339,11 @@ class Task:
             log=stem,
             token=run.token,
         )
+
+    def _environment(self, run: Run) -> dict[bytes, bytes]:
+        pools = settings.pools_with_devices(self._store)
+        variables = device_variables(self.job, self._spec, run, pools) if pools else {}
+        return run_environment(self.job, self._spec, run, os.fsencode(self._tools.directory), variables)
 
     def _conclude_start(self, failed: Run, now: Now) -> None:
         """Record a start failure, also if a stop was asked for meanwhile."""

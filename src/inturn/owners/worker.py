@@ -9,9 +9,10 @@ from inturn.store import admissions, gates, jobs, owners, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import NamedTuple
 
+    from inturn.core.moment import Now
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
@@ -33,7 +34,7 @@ class Worker(Owner):
     """An owner that claims."""
 
     def __init__(self, tools: Tools, fifo: int, orders: Orders) -> None:
-        super().__init__(tools, fifo)
+        super().__init__(tools._replace(meanwhile=self.claim_meanwhile), fifo)
         self._orders = orders
         self._stops_asked = 0
         self._stops_heeded = 0
@@ -43,6 +44,19 @@ class Worker(Owner):
     def ask_to_stop(self) -> None:
         """To be called by a signal handler: once to claim nothing more, twice to put running jobs back."""
         self._stops_asked += 1
+
+    def claim_meanwhile(self, ended: int, now: Now) -> Callable[[], None] | None:
+        """Claim the next job in the transaction that ends another; see `Tools.meanwhile`."""
+        taken = sum(task.holds_slots and task.job.id != ended for task in self.tasks)
+        if self._exhausted or taken >= self._orders.places:
+            admissions.wake_admissible(self._tools.store, now)
+            return None
+        result = claim.take_next(self._tools, self._orders.queues, now, draining=False)
+        if result.admitted is None:
+            admissions.wake_admissible(self._tools.store, now)
+            return None
+        transition = result.admitted
+        return lambda: self.tasks.append(Task(self._tools, transition.after, transition.event.run))
 
     def work(self) -> None:
         """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""

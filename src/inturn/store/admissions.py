@@ -25,7 +25,10 @@ PROMOTE_AT_MOST = 2000
 
 _A_DAY = 24 * 3600 * SECOND
 
-_NEXT_DUE = "SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?"
+_NEXT_DUE = """
+    SELECT (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?),
+        (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = '')
+"""
 
 _HEAD = """
     SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
@@ -50,6 +53,8 @@ def capacity(store: Store, throttles: Collection[int] = ()) -> Capacity:
             limits[name] = slots
         if names:
             devices[name] = _free_devices(store, name, names.split(","), per_device)
+    if not limits and not throttles:
+        return Capacity({}, {}, devices)
     used = dict(store.execute("SELECT pool, sum(slots) FROM admissions WHERE pool <> '' GROUP BY pool"))
     used[STORE] = store.row("SELECT coalesce(sum(slots), 0) FROM admissions")[0]
     for array in throttles:
@@ -129,13 +134,12 @@ def promote(store: Store, now: Now) -> int:
     earlier boot have become absolute times. What has once been due stays due. Neither the revision nor the
     ledger is touched.
     """
-    store.execute(
-        """
-        UPDATE jobs SET due_boot = '', due_at = next_run_at
-        WHERE phase = 'queued' AND in_line = 0 AND (due_boot > '' AND due_boot < ? OR due_boot > ?)
-        """,
-        (now.boot, now.boot),
-    )
+    if store.boot != now.boot:
+        # New delays are of this boot: once they have been converted, none of an earlier one comes again.
+        _convert_delays_of_earlier_boots(store, now)
+        store.boot = now.boot
+    if next_due(store, now) > 0:
+        return 0
     promoted = 0
     for boot, clock in ((now.boot, now.mono), ("", now.wall)):
         store.execute(
@@ -151,6 +155,16 @@ def promote(store: Store, now: Now) -> int:
     return promoted
 
 
+def _convert_delays_of_earlier_boots(store: Store, now: Now) -> None:
+    store.execute(
+        """
+        UPDATE jobs SET due_boot = '', due_at = next_run_at
+        WHERE phase = 'queued' AND in_line = 0 AND (due_boot > '' AND due_boot < ? OR due_boot > ?)
+        """,
+        (now.boot, now.boot),
+    )
+
+
 def is_anything_due(store: Store, now: Now) -> bool:
     """Whether there is anything for `promote` to do. Only looks."""
     return next_due(store, now) <= 0
@@ -158,8 +172,7 @@ def is_anything_due(store: Store, now: Now) -> bool:
 
 def next_due(store: Store, now: Now) -> int:
     """Microseconds until the next queued job is due; a day if there is none before that."""
-    mono = store.row(_NEXT_DUE, (now.boot,))[0]
-    wall = store.row(_NEXT_DUE, ("",))[0]
+    mono, wall = store.row(_NEXT_DUE, (now.boot,))
     waits = [_A_DAY]
     if mono is not None:
         waits.append(mono - now.mono)

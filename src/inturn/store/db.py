@@ -112,6 +112,9 @@ class Store:
         self.directory = os.path.dirname(path)
         self._ring = ring
         self._to_wake: set[str] = set()
+        # What this connection need not read or do again: see specs.load_environment and admissions.promote.
+        self.environment: tuple[int, bytes] = (0, b"")
+        self.boot = ""
         self._wal_pages = 0
         self._synchronous = ""
         connection.set_wal_hook(self._note_wal)

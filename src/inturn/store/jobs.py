@@ -101,11 +101,14 @@ def owned_by(store: Store, owner: int) -> list[Job]:
     return [job_from(row) for row in store.execute(SELECT_JOB + " WHERE owner = ? ORDER BY id", (owner,))]
 
 
-def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None = None) -> None:
+def commit(
+    store: Store, batch: Iterable[Transition], now: Now, me: int | None = None, wake: bool = True
+) -> None:
     """Write transitions together with their events, runs and admissions, inside a write transaction.
 
     `me` is the owner that commits, None for anybody else. Those whom a transition concerns are noted to be
-    woken after the commit: the job's owner, the owners of dependents, those who may now be admitted.
+    woken after the commit: the job's owner, the owners of dependents, those who may now be admitted; not the
+    last ones if `wake` is false, because more is to come in the same transaction.
     Raises Stale if a job has changed since it was read: nothing of the transaction may then be kept.
     """
     freed = False
@@ -116,7 +119,7 @@ def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None =
         _write(store, transition)
         before, after = transition.before, transition.after
         if after.queue and before.phase != after.phase:
-            _mind_deadlines(store, after, now)
+            _mind_deadlines(store, before, after, now)
         if before.owner is not None and before.owner != me:
             store.wake(_tokens(store, before.owner))
         if transitions.holds_slots(before) and not transitions.holds_slots(after):
@@ -135,15 +138,16 @@ def commit(store: Store, batch: Iterable[Transition], now: Now, me: int | None =
             # A job that waits for two of these is found twice, and ends once.
             todo += [one for one in found if one.before.id not in known]
             known.update(one.before.id for one in found)
-    if freed:
+    if freed and wake:
         admissions.wake_admissible(store, now)
 
 
-def _mind_deadlines(store: Store, job: Job, now: Now) -> None:
-    if job.owner is None and job.phase in ("waiting", "queued"):
-        settle.note_deadlines(store, job, now)
-    else:
-        settle.forget_deadlines(store, job.id)
+def _mind_deadlines(store: Store, before: Job, after: Job, now: Now) -> None:
+    """Deadlines are kept for a job that nobody owns, as long as it waits or stands in line."""
+    if after.owner is None and after.phase in ("waiting", "queued"):
+        settle.note_deadlines(store, after, now)
+    elif before.owner is None:
+        settle.forget_deadlines(store, after.id)
 
 
 def _write(store: Store, transition: Transition) -> None:

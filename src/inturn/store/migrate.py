@@ -22,7 +22,8 @@ CURRENT = MAJOR * 1000 + len(MIGRATIONS)
 # "intu": tells an inturn store from any other SQLite file.
 APPLICATION_ID = 0x696E7475
 
-# How every SQLite file begins. At 60 follows the user_version, at 68 the application_id (sqlite.org/fileformat2).
+# How every SQLite file begins. At 60 follows the user_version, at 68 the application_id (see
+# sqlite.org/fileformat2).
 MAGIC = b"SQLite format 3\0"
 
 # How long to insist on the switch to WAL while others open the same new file; SQLite's busy handler does not
@@ -51,8 +52,9 @@ def bring_up_to_date(connection: apsw.Connection, path: str) -> None:
 def _check_header(connection: apsw.Connection, path: str) -> None:
     """Refuse by the first bytes of the file what can be refused by them.
 
-    A query would do, but it would put a -wal and a -shm beside a file that is none of our business, and SQLite
-    takes a file of a few bytes for an empty one. What a crash has left beside a journal is SQLite's to judge.
+    A query would do, but it would put a -wal and a -shm beside a file that is none of our business, and
+    SQLite takes a file of a few bytes for an empty one. What a crash has left beside a journal is SQLite's to
+    judge.
     """
     if not os.stat(path).st_size:
         return

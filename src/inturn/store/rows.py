@@ -55,7 +55,8 @@ SELECT_CONDITION = """
 
 def job_from(row: tuple[Any, ...]) -> Job:
     """The job of a row of SELECT_JOB."""
-    due = Deadline(*row[_DUE : _DUE + 3])
+    wall, boot, at = row[_DUE : _DUE + 3]
+    due = Deadline(wall, boot, at if boot else 0)
     watch = Stopwatch(*row[_WATCH : _WATCH + 4])
     return Job._make((*row[:_DUE], due, *row[_DUE + 3 : _WATCH], watch, *row[_WATCH + 4 :]))
 
@@ -64,8 +65,11 @@ def job_values(job: Job) -> tuple[Any, ...]:
     """The values of JOB_COLUMNS."""
     flat: list[Any] = []
     for value in job:
-        if isinstance(value, (Deadline, Stopwatch)):
-            flat.extend(value)
+        if isinstance(value, Deadline):
+            # Where the wall clock decides, `due_at` repeats it, so that one comparison finds all that is due.
+            flat += [value.wall, value.boot, value.at if value.boot else value.wall]
+        elif isinstance(value, Stopwatch):
+            flat += value
         else:
             flat.append(value)
     return tuple(flat)

@@ -1,8 +1,8 @@
-"""Settling the waiting jobs that nobody owns: receipts, openings, aborts and deadlines, in bounded pieces.
+"""Settling what waits for other jobs, or for nobody: receipts, openings, aborts, deadlines, bit by bit.
 
-A supervised job is settled by its supervisor. A queued one belongs to nobody while it waits for other jobs,
-so whoever commits an outcome settles its dependents in the same transaction; what is too much for one goes on
-in the next transactions of workers and of commands that change something.
+Whoever commits an outcome settles its dependents in the same transaction. What is too much for one goes on in
+the next transactions of workers and of commands that change something; a supervised job that was not reached
+is settled by its supervisor. A queued job belongs to nobody while it waits, so its deadlines are kept here.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ AT_MOST = 500
 
 
 def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Transition]:
-    """Write the receipts of a completed job's unowned dependents; returns what follows from them.
+    """Write the receipts of a completed job's dependents; returns what follows from them.
 
-    If there are more than `limit`, the parent is noted as unsettled.
+    Those that have an owner are settled too: so all that a job has held up enter the line at the same moment,
+    and their ids decide. If there are more than `limit`, the parent is noted as unsettled.
     """
     rows = store.execute(
         SELECT_JOB
         + """ JOIN edges ON edges.job_id = jobs.id
         WHERE edges.parent_id = ? AND edges.observed_at IS NULL
-            AND jobs.phase = 'waiting' AND jobs.owner IS NULL
+            AND jobs.phase = 'waiting'
         ORDER BY jobs.id LIMIT ?""",
         (parent_id, limit + 1),
     ).fetchall()
@@ -43,9 +44,9 @@ def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Trans
 
 
 def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
-    """Write the receipts of one waiting job that nobody owns; returns the transition that follows, if any.
+    """Write the receipts of one waiting job; returns the transition that follows, if any.
 
-    One with wait conditions stays where it is, unless an edge has failed: a worker looks at them.
+    One with wait conditions stays where it is, unless an edge has failed: its owner looks at them.
     """
     gates.write_receipts(store, gates.edges(store, waiting.id), now)
     open_since = None if waiting.conditional else 0

@@ -118,8 +118,11 @@ def environment_id(store: Store, entries: tuple[bytes, ...]) -> int:
 
 
 def load_environment(store: Store, number: int) -> bytes:
-    """The entries of an environment, joined by NUL."""
-    return bytes(store.row("SELECT body FROM environments WHERE id = ?", (number,))[0])
+    """The entries of an environment, joined by NUL. The last one is kept: jobs that follow often share it."""
+    if store.environment[0] != number:
+        body = bytes(store.row("SELECT body FROM environments WHERE id = ?", (number,))[0])
+        store.environment = (number, body)
+    return store.environment[1]
 
 
 def format_ranges(ranges: tuple[tuple[int, int], ...]) -> str:

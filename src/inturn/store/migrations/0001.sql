@@ -38,7 +38,7 @@ CREATE TABLE worker_queues (
 CREATE INDEX worker_queues_queue ON worker_queues (queue);
 
 CREATE TABLE environments (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     checksum INTEGER NOT NULL,               -- finds an equal body; two bodies may share one
     body BLOB NOT NULL                       -- NAME=VALUE, joined by NUL
 ) STRICT;

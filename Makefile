@@ -1,0 +1,107 @@
+# make demo    see it work: the pipeline of the README, in a store of its own
+# make test    everything that has to hold before a change goes in
+#
+# Needs python3 (3.11 or newer, with venv and pip) and git. PYTHON=... names another interpreter.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The directories of tests, from the cheapest tier to the dearest, so that what is wrong shows early.
+# One that no tier names runs last: none is forgotten.
+TIER_PURE       := tests/arch tests/core tests/conditions tests/config tests/store tests/host
+TIER_SIMULATION := tests/simulation
+TIER_PROCESSES  := tests/contract tests/engines tests/owners tests/service tests/cli tests/e2e
+TEST_FILES      := $(wildcard tests/*/test_*.py tests/*/*/test_*.py)
+WITH_TESTS      := $(sort $(foreach file,$(TEST_FILES),tests/$(word 2,$(subst /, ,$(file)))))
+TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES),$(WITH_TESTS)) \
+                   $(wildcard tests/test_*.py)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format diagram tests clean
+.PHONY: pure simulation processes rest
+
+help:
+	@echo "make demo    see it work: the pipeline of the README, in a store of its own"
+	@echo "make test    the linters, the types, the import rules and all tests"
+	@echo "make lint    without the tests          make tests   without the linters"
+	@echo "make pure | simulation | processes | rest            one tier of the tests"
+	@echo "make format  let ruff lay the code out  make diagram draw the state machine in docs/"
+	@echo "make clean   remove what was built here"
+
+# INTURN_DIR, if set, names the store; else the demonstration makes one. It is left to be looked at.
+demo: $(VENV)/.stamp-run
+	@$(BIN)/inturn demo
+	@echo "(inturn is $(BIN)/inturn here)"
+
+test: lint tests
+
+lint: $(VENV)/.stamp-dev
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.stamp-dev
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
+
+diagram: $(VENV)/.stamp-run
+	$(BIN)/python tools/state_diagram.py
+
+tests: pure simulation processes rest
+
+# $(call pytest,DIRECTORIES): those of them that hold a test. Making no test run is no success of pytest's,
+# so a tier without any is passed over here.
+pytest = $(if $(1),$(BIN)/python -m pytest $(PYTEST_ARGS) $(1))
+
+pure: $(VENV)/.stamp-dev
+	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)))
+
+simulation: $(VENV)/.stamp-dev
+	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
+
+processes: $(VENV)/.stamp-dev
+	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)))
+
+rest: $(VENV)/.stamp-dev
+	$(call pytest,$(strip $(TIER_REST)))
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment knows its place: in a copied tree its programs would still run the tree it was copied from.
+# One that moved, or whose interpreter is gone, is made anew.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(VENV)/.stamp-place),$(CURDIR))
+$(shell rm -f $(VENV)/.stamp-*)
+endif
+endif
+
+$(VENV)/.stamp-place:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "inturn needs Python 3.11 or newer; there is no '$(PYTHON)' here." \
+	       "Install it, or name another: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "inturn needs Python 3.11 or newer; '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1)." \
+	       "Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv or no pip (on Debian: apt install python3-venv)." >&2; exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV)
+	@printf %s "$(CURDIR)" > $@
+
+# Installed in place: what is edited is what runs. pip compiles what it installs, the last line the rest: an
+# interpreter that has to compile first starts ten times slower.
+$(VENV)/.stamp-run: pyproject.toml $(VENV)/.stamp-place
+	$(PIP) install --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml $(VENV)/.stamp-place
+	$(PIP) install --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src
+	@touch $(VENV)/.stamp-run $@

@@ -164,7 +164,9 @@ def run_nursery(directory: str, token: str, count: int) -> None:
         with diary.keep(directory):
             _supervise(directory, own, answer)
 
-    brood.hatch(count, live)
+    hatched = brood.hatch(count, live)
+    if hatched < count:
+        brood.report(detach.ANSWER_FD, brood.REFUSED, hatched, (0, 0))
 
 
 def _settle_down() -> None:

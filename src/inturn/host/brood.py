@@ -20,6 +20,7 @@ else:
 
 HATCHED = 1  # it runs, and holds its lock
 ACCEPTED = 2  # it has taken its job over
+REFUSED = 3  # the system gives no more processes; the number is how many there are
 
 _REPORT = struct.Struct("<BIQQ96s")
 _REPORTS_AT_ONCE = 512
@@ -39,11 +40,11 @@ def token_of(token: str, number: int) -> str:
     return f"{token}.{number}"
 
 
-def hatch(count: int, live: Callable[[int], None]) -> None:
+def hatch(count: int, live: Callable[[int], None]) -> int:
     """Fork `count` processes, each a session of its own that calls `live` with its number and ends with it.
 
     What the parent has loaded is frozen first: the garbage collector would otherwise write to every page, and
-    nothing of it would be shared. Stops early if the system refuses another process.
+    nothing of it would be shared. Returns how many there are: fewer if the system refuses another process.
     """
     gc.collect()
     gc.freeze()
@@ -51,7 +52,7 @@ def hatch(count: int, live: Callable[[int], None]) -> None:
         try:
             pid = os.fork()
         except OSError:
-            return
+            return number
         if pid == 0:
             status = 1
             try:
@@ -60,6 +61,7 @@ def hatch(count: int, live: Callable[[int], None]) -> None:
                 status = 0
             finally:
                 os._exit(status)
+    return count
 
 
 def report(fd: int, kind: int, number: int, lock: tuple[int, int]) -> None:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 JOBS_PER_DIRECTORY = 1000
 
 
+def log_of(job_id: int, number: int) -> str:
+    """The stem of the logs of a run, relative to the store."""
+    return f"logs/{job_id // JOBS_PER_DIRECTORY}/{job_id}.{number}"
+
+
 def request(tools: Tools, job: Job, now: Now) -> Transition | None:
     """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.
 
@@ -63,7 +68,7 @@ def _admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Tr
         attempt=job.attempts + 1,
         round=job.round,
         token=os.urandom(12).hex(),
-        log=f"logs/{job.id // JOBS_PER_DIRECTORY}/{job.id}.{number}",
+        log=log_of(job.id, number),
         admitted_at=now.wall,
         devices=admissions.devices_for(tools.store, job),
     )

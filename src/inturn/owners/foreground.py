@@ -6,6 +6,7 @@ import os
 
 from inturn.core.moment import MILLISECOND
 from inturn.host.logs import SUFFIXES
+from inturn.owners.admit import log_of
 from inturn.owners.owner import Owner
 
 TYPE_CHECKING = False
@@ -33,12 +34,13 @@ class Foreground(Owner):
 
     def watch(self) -> None:
         """Run the job to its end, showing what it prints."""
-        logs: list[str] = []
+        (task,) = self.tasks
+        number = 1
         while self.tasks:
-            logs += [task.log for task in self.tasks if task.log and task.log not in logs]
             self.turn()
-            for log in logs:
-                self._show(log)
+            # A run has written what it had to when the next one begins: the latest is shown again and again.
+            for number in range(number, task.job.runs + 1):
+                self._show(log_of(task.job.id, number))
 
     def _seek(self) -> list[int]:
         if self._interrupts_asked > self._interrupts_heeded:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
-from inturn.store.transaction import Stale
+from inturn.store.transaction import CommitUnknown, Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ def take_over(tools: Tools, owner: Owner) -> bool:
                 task.accept()
             except Stale:
                 return False
+            except CommitUnknown:
+                task.reload()
+                if task.job.phase == "submitting":
+                    raise
         owner.tasks.append(task)
     return bool(owner.tasks)
 

@@ -93,18 +93,14 @@ class Task:
             stored = jobs.load_run(self._store, fresh.id, fresh.runs)
             if stored is not None and stored.native_id:  # else we know more of it than the store
                 self._run = stored
-        if self.done:
+        # A commit that seemed to fail may have ended the run.
+        if self.done or (self.live and not self.holds_slots):
             self._let_go()
 
     def _load_gates(self) -> None:
         if self.job.phase in ("submitting", "waiting"):
             self._edges = gates.edges(self._store, self.job.id)
             self._conditions = gates.conditions(self._store, self.job.id)
-
-    @property
-    def log(self) -> str:
-        """The stem of the logs of the latest run, relative to the store; '' before the first."""
-        return self._run.log if self._run is not None else ""
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""
@@ -193,6 +189,8 @@ class Task:
         elif step.kind == "look":
             self._look(step.conditions, now)
         elif step.kind == "request":
+            # Should the commit seem to fail, we know all the same that nobody has started it.
+            self._reserved = self.job.runs + 1
             admitted = admit.request(self._tools, self.job, now)
             if admitted is None:
                 return True
@@ -227,8 +225,6 @@ class Task:
         self.job = transition.after
         if transition.event.run is not None:
             self._run = transition.event.run
-        if transition.event.kind == "admitted":
-            self._reserved = self.job.runs
         if self.done or not self.holds_slots:
             self._let_go()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from inturn.errors import InturnError
-from inturn.host import brood, detach, locks, wake
+from inturn.host import brood, locks, wake
 from inturn.host.paths import discard, owner_files
 from inturn.service import intake, submit
-from inturn.service.owned import Newcomer, environment_of, store_owned
+from inturn.service.owned import NO_PROCESS, Newcomer, start_supervisor, store_owned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ def run_many(context: Context, submissions: Sequence[Submission]) -> list[int]:
         )
     except intake.AlreadyThere as found:
         return [found.job_id]
-    for number, job_id in enumerate(stored):
-        if number not in answered:
-            submit.give_up(context, job_id, "it ended before it had taken the job over")
+    silent = [job_id for number, job_id in enumerate(stored) if number not in answered]
+    ended = [job_id for job_id in silent if submit.give_up(context, job_id)]
+    if ended:
+        raise InturnError(
+            "submission_failed",
+            f"no supervisor has taken over {len(ended)} of the {len(stored)} jobs, such as job {ended[0]}",
+            f"These were not started; the others go on. See: inturn show {ended[0]}",
+        )
     return stored
 
 
@@ -46,8 +51,7 @@ def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T
     lock_path, _ = owner_files(context.directory, token)
     lock = locks.create(lock_path)
     try:
-        command = (*context.supervisor, context.directory, token, str(count))
-        child = detach.start(command, environment_of(context), lock)
+        child = start_supervisor(context, lock, token, str(count))
     finally:
         os.close(lock)
         discard(lock_path)
@@ -70,19 +74,19 @@ def _await_all(fd: int, kind: int, count: int) -> list[Hatched]:
     reports = _read_all(fd, kind, count)
     if len(reports) < count:
         raise InturnError(
-            "submission_failed",
-            f"only {len(reports)} of {count} supervisors could be started",
-            "Nothing was submitted. Is there a limit on processes? See: ulimit -u",
+            "submission_failed", f"only {len(reports)} of {count} supervisors could be started", NO_PROCESS
         )
     return sorted(reports, key=lambda report: report.number)
 
 
 def _read_all(fd: int, kind: int, count: int) -> list[Hatched]:
-    """Reports until there are `count` of this kind, until nobody is left to report, or for too long."""
+    """Reports until there are `count` of this kind, until no more can be expected, or for too long."""
     reports: list[Hatched] = []
     while len(reports) < count and wake.wait([fd], submit.ANSWER_TIMEOUT):
         data = brood.read(fd)
         if not data:
             break
         reports += [report for report in data if report.kind == kind]
+        # Those that there are come to at most so many.
+        count = min([count, *(report.number for report in data if report.kind == brood.REFUSED)])
     return reports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inturn import __version__
 from inturn.errors import InturnError
+from inturn.host import detach
 from inturn.service import intake
 from inturn.store import jobs, owners
 from inturn.store.transaction import CommitUnknown
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.spec import Submission
+    from inturn.host.detach import Detached
     from inturn.service.context import Context
 else:
     from inturn.core.records import NamedTuple
+
+
+NO_PROCESS = "Nothing was submitted. Is there a limit on processes? See: ulimit -u"
 
 
 class Newcomer(NamedTuple):
@@ -27,9 +32,19 @@ class Newcomer(NamedTuple):
     lock: tuple[int, int]
 
 
-def environment_of(context: Context) -> dict[str, str]:
-    """The environment of a supervisor: nothing of the submitter's, least of all the marks of a run."""
-    return {"INTURN_DIR": context.directory, "LC_ALL": "C.UTF-8"}
+def start_supervisor(context: Context, lock: int, *words: str) -> Detached:
+    """Start a supervisor, or the process that forks several, which holds `lock`; `words` are its arguments.
+
+    Raises InturnError `submission_failed` if the system has no process to give.
+    """
+    # Nothing of the submitter's environment, least of all the marks of a run.
+    environment = {"INTURN_DIR": context.directory, "LC_ALL": "C.UTF-8"}
+    try:
+        return detach.start((*context.supervisor, context.directory, *words), environment, lock)
+    except OSError as error:
+        raise InturnError(
+            "submission_failed", f"no supervisor can be started: {error.strerror}", NO_PROCESS
+        ) from error
 
 
 def store_owned(

@@ -9,7 +9,7 @@ from inturn.errors import InturnError
 from inturn.host import clock, detach, identity, locks, wake
 from inturn.host.paths import discard, owner_files
 from inturn.service import dependencies, intake
-from inturn.service.owned import Newcomer, environment_of, store_owned
+from inturn.service.owned import Newcomer, start_supervisor, store_owned
 from inturn.store import jobs, owners
 
 TYPE_CHECKING = False
@@ -45,15 +45,14 @@ def _run_one(context: Context, submission: Submission) -> int:
     stored = False
     try:
         # The supervisor starts while the transaction runs; it holds the lock from its first instant on.
-        child = detach.start((*context.supervisor, context.directory, token), environment_of(context), lock)
+        child = start_supervisor(context, lock, token)
         try:
             who = identity.of(child.pid) or identity.Identity(child.pid, 0, clock.boot_id(), 0)
             newcomer = Newcomer(token, who.text(), locks.file_id(lock))
             (job_id,) = store_owned(context, [submission], [newcomer])
             stored = True
-            os.write(child.go, detach.READY)
         finally:
-            os.close(child.go)
+            os.close(child.go)  # The word that it waits for.
     except intake.AlreadyThere as found:
         return found.job_id
     finally:
@@ -65,31 +64,27 @@ def _run_one(context: Context, submission: Submission) -> int:
         answer = os.read(child.answer, 4096) if ready else b"it did not answer"
     finally:
         os.close(child.answer)
-    if answer != detach.READY:
-        give_up(
-            context, job_id, answer.decode("utf-8", "replace") or "it ended before it had taken the job over"
+    if answer != detach.READY and give_up(context, job_id):
+        why = answer.decode("utf-8", "replace") or "it ended before it had taken the job over"
+        raise InturnError(
+            "submission_failed",
+            f"job {job_id} has no supervisor: {why}",
+            f"The job was not started. See: inturn show {job_id}",
         )
     return job_id
 
 
-def give_up(context: Context, job_id: int, why: str) -> None:
-    """End a job that no supervisor has answered for, unless it was accepted after all.
-
-    Raises InturnError `submission_failed` if it has been ended.
-    """
+def give_up(context: Context, job_id: int) -> bool:
+    """End a job that no supervisor has answered for; False if it was accepted after all."""
     store = context.store
     assert store is not None
     with store.writing():
         job = jobs.load(store, job_id)
         if job is None or job.phase != "submitting":
-            return  # Accepted late, or cancelled by somebody meanwhile.
+            return False  # Accepted late, or cancelled by somebody meanwhile.
         event = transitions.Event("submission_failed", "completed", "no_supervisor", "submission_failed")
         now = context.now()
         jobs.commit(store, [transitions.apply(job, event, now)], now)
         if job.owner is not None:
             owners.bury(store, job.owner, now)
-    raise InturnError(
-        "submission_failed",
-        f"job {job_id} has no supervisor: {why}",
-        f"The job was not started. See: inturn show {job_id}",
-    )
+    return True

@@ -35,7 +35,7 @@ def make_submission(spec: Spec | None = None, **fields: Any) -> Submission:
 
 
 def make_job(phase: str = "queued", now: Now = START, **fields: Any) -> Job:
-    """A supervised job in `phase`, with an id and an owner; one of a `queue` has an owner while it is active."""
+    """A supervised job in `phase`, with id and owner; one of a `queue` has an owner while it is active."""
     job = transitions.submit(make_submission(), False, 1, now)
     wanted: dict[str, Any] = {"id": 7, "phase": phase, "in_line": int(phase == "queued")}
     held = fields.get("held_phase", "queued")
@@ -90,6 +90,10 @@ def judged_edge(outcome: str, completed_at: int = START.wall, **fields: Any) -> 
 def make_condition(kind: str = "file", **fields: Any) -> Condition:
     """A wait condition of job 7."""
     return Condition(**{"job_id": 7, "position": 0, "kind": kind, "argument": b"/there", **fields})
+
+
+# Ends any job that has no target.
+CANCEL = Event("cancelled", "completed", "requested", "cancelled")
 
 
 class Ring:
@@ -148,3 +152,34 @@ def admit(store: Store, job: Job, owner: int | None = None, now: Now = START) ->
 def at(now: Now) -> Deadline:
     """The instant of a reading, by elapsed time."""
     return Deadline(now.wall, now.boot, now.mono)
+
+
+def supervised(store: Store, token: str = "mine", **fields: Any) -> tuple[Job, int]:
+    """A supervised job that stands in line, and its owner."""
+    owner = add_owner(store, token)
+    return add_job(store, make_submission(**fields), owner), owner
+
+
+def finish(store: Store, job: Job, me: int | None = None, outcome: str = "success") -> Job:
+    """End a job that is starting or running."""
+    run = ended(running(make_run(job, number=job.runs, attempt=job.attempts)), outcome)
+    return commit(store, job, Event("ended", "completed", None, outcome, run=run), START, me).after
+
+
+def reread(store: Store, job: Job) -> Job:
+    """The job as it is now."""
+    found = jobs.load(store, job.id)
+    assert found is not None
+    return found
+
+
+def tallies(store: Store) -> dict[tuple[str, str, str], int]:
+    """How many jobs the counters say there are, by queue, pool and status."""
+    rows = store.execute("SELECT queue, pool, status, jobs FROM tallies WHERE jobs <> 0")
+    return {(queue, pool, status): number for queue, pool, status, number in rows}
+
+
+def counted(store: Store) -> dict[tuple[str, str, str], int]:
+    """The same by counting them."""
+    rows = store.execute("SELECT queue, pool, status, count(*) FROM jobs GROUP BY queue, pool, status")
+    return {(queue, pool, status): number for queue, pool, status, number in rows}

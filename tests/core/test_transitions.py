@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -132,7 +133,7 @@ def test_a_lost_run_is_a_crash_unless_the_machine_was_restarted(reason: str, cra
 
 @pytest.mark.parametrize("owner", [None, 9])
 def test_another_round_is_a_fresh_budget_under_the_same_id(owner: int | None) -> None:
-    spent = {"attempts": 3, "runs": 5, "successes": 1, "failures": 2, "crashes": 1, "bypass_count": 3}
+    spent: dict[str, Any] = {"attempts": 3, "runs": 5, "failures": 2, "crashes": 1, "bypass_count": 3}
     job = make_job("completed", queue="" if owner else "gpu", outcome="failure", reason="run_limit", **spent)
     revived = apply(job, Event("revived", "queued", owner=owner), LATER).after
     assert (revived.id, revived.round, revived.runs) == (job.id, job.round + 1, 5)
@@ -277,3 +278,11 @@ def test_the_status_tells_a_delay_of_the_user_from_a_retry_delay_and_from_the_li
     in_line: int, attempts: int, status: str
 ) -> None:
     assert make_job("queued", in_line=in_line, attempts=attempts).status == status
+
+
+@pytest.mark.parametrize("kind", ["gates_opened", "resumed"])
+def test_a_delay_of_an_earlier_boot_is_an_absolute_time_when_the_job_enters_the_line(kind: str) -> None:
+    due = Deadline(LATER.wall + HOUR, "an earlier boot", 1)
+    job = make_job("waiting", due=due) if kind == "gates_opened" else make_job("paused", due=due)
+    queued = apply(job, Event(kind, "queued"), LATER).after
+    assert (queued.due, queued.in_line) == (Deadline(due.wall), NOT_IN_LINE)

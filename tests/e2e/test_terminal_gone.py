@@ -7,6 +7,9 @@ import pty
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from tests.e2e.harness import DEADLINE, INTURN, Cli, until
 from tests.e2e.shells import environment
@@ -18,10 +21,11 @@ JOB = "echo started; until [ -e go ]; do sleep 0.05; done; echo survived"
 class Terminal:
     """A terminal of its own with a shell in it, as a window of a terminal emulator is one."""
 
-    def __init__(self, cli: Cli, *argv: str) -> None:
+    def __init__(self, cli: Cli, verb: str, job: str) -> None:
+        """Submit `job` with `verb`; the shell then stays."""
         self._master, slave = pty.openpty()
         self._shell = subprocess.Popen(
-            ["setsid", "--ctty", *argv],
+            ["setsid", "--ctty", "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', job],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -30,17 +34,43 @@ class Terminal:
         )
         os.close(slave)
 
-    def read_line(self) -> str:
-        """The first line that appears; without echo, so it is one that was printed."""
-        seen = b""
-        while not seen.endswith(b"\n"):
-            seen += os.read(self._master, 1)
-        return seen.decode().strip()
+    def read_id(self) -> int:
+        """The id of the job: the first line that is a number and no remark."""
+        line = b""
+        while not line.strip().isdigit():
+            line = b""
+            while not line.endswith(b"\n"):
+                line += os.read(self._master, 1)
+        return int(line)
 
     def close(self) -> None:
         """Close the window: everything in the session of the terminal is hung up."""
-        os.close(self._master)
-        self._shell.wait(DEADLINE)
+        if not self.closed:
+            os.close(self._master)
+            self._master = -1
+            self._shell.wait(DEADLINE)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the window has been closed."""
+        return self._master < 0
+
+
+Open = Callable[[str, str], Terminal]
+
+
+@pytest.fixture
+def terminal(cli: Cli) -> Iterator[Open]:
+    """Opens terminals; those that are still open at the end of the test are closed."""
+    opened: list[Terminal] = []
+
+    def open_one(verb: str, job: str) -> Terminal:
+        opened.append(Terminal(cli, verb, job))
+        return opened[-1]
+
+    yield open_one
+    for each in opened:
+        each.close()
 
 
 def finish(cli: Cli, job: int) -> None:
@@ -52,18 +82,18 @@ def finish(cli: Cli, job: int) -> None:
     assert (run["outcome"], run["exit_code"], run["signal"]) == ("success", 0, None)
 
 
-def test_a_job_outlives_its_terminal(cli: Cli, verb: str) -> None:
-    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB)
-    job = int(terminal.read_line())
-    terminal.close()
+def test_a_job_outlives_its_terminal(cli: Cli, verb: str, terminal: Open) -> None:
+    window = terminal(verb, JOB)
+    job = window.read_id()
+    window.close()
     finish(cli, job)
 
 
-def test_a_running_job_outlives_its_terminal(cli: Cli, verb: str) -> None:
-    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB)
-    job = int(terminal.read_line())
+def test_a_running_job_outlives_its_terminal(cli: Cli, verb: str, terminal: Open) -> None:
+    window = terminal(verb, JOB)
+    job = window.read_id()
     until(lambda: cli.run("logs", job).out == b"started\n", "the start of the job")
-    terminal.close()
+    window.close()
     finish(cli, job)
 
 
@@ -116,12 +146,12 @@ def test_a_job_outlives_a_hang_up_and_an_interrupt_of_its_submitters_group(cli: 
     finish(cli, job)
 
 
-def test_the_session_of_a_job_is_its_own_and_has_no_terminal(cli: Cli, verb: str) -> None:
+def test_the_session_of_a_job_is_its_own_and_has_no_terminal(cli: Cli, verb: str, terminal: Open) -> None:
     look = "cut -d' ' -f1,6,7 /proc/$$/stat; : >/dev/tty"
-    terminal = Terminal(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', look)
-    job = int(terminal.read_line())
+    window = terminal(verb, look)
+    job = window.read_id()
     cli.run("wait", job)
-    terminal.close()
+    window.close()
     pid, session, tty = cli.run("logs", job, "--stream", "stdout").check().text.split()
     assert session == pid
     assert tty == "0"
@@ -132,8 +162,7 @@ def test_a_submitter_that_was_started_with_nohup_does_not_make_the_job_deaf(cli:
     submitter = subprocess.run(
         ["nohup", INTURN, verb, "--wait", "-c", "kill -HUP $$; echo deaf"],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         env=environment(cli),
         cwd=cli.root,
         timeout=DEADLINE,

@@ -15,7 +15,7 @@ import pytest
 from inturn.app import open_context, supervisor_command
 from inturn.core.spec import Submission
 from inturn.errors import InturnError
-from inturn.host import identity, tree
+from inturn.host import tree
 from inturn.service import submit
 from inturn.service.context import Context
 from inturn.store import owners

@@ -35,12 +35,13 @@ class Foreground(Owner):
     def watch(self) -> None:
         """Run the job to its end, showing what it prints."""
         (task,) = self.tasks
-        number = 1
+        first = 1
         while self.tasks:
             self.turn()
             # A run has written what it had to when the next one begins: the latest is shown again and again.
-            for number in range(number, task.job.runs + 1):
+            for number in range(first, task.job.runs + 1):
                 self._show(log_of(task.job.id, number))
+            first = max(task.job.runs, 1)
 
     def _seek(self) -> list[int]:
         if self._interrupts_asked > self._interrupts_heeded:

@@ -6,7 +6,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from inturn.owners.worker import Orders
     from inturn.service.context import Context
     from inturn.store.db import Store
+
+# So many pieces of what is overdue are settled at most: a full disk must not keep a recovery for ever.
+MOST_PIECES = 1000
 
 
 def open_context(
@@ -82,12 +85,12 @@ def supervisor_command() -> tuple[str, ...]:
 
 
 def recover(context: Context) -> list[Finding]:
-    """Take care of the jobs of all owners that are proven dead."""
+    """Take care of the jobs of all owners that are proven dead, and of what is overdue."""
     from inturn.engines.local import LocalEngine
     from inturn.host import clock
-    from inturn.owners import recover
+    from inturn.owners import recover, remains
     from inturn.service.relaunch import relaunch
-    from inturn.store import owners
+    from inturn.store import jobs, owners
 
     store = context.store
     if store is None:
@@ -99,19 +102,55 @@ def recover(context: Context) -> list[Finding]:
         clock.draw,
         context.directory,
         lambda orphans: relaunch(context, orphans),
+        remains.end_probes,
     )
-    return recover.reconcile(kit, owners.all_of_them(store))
+    findings = recover.reconcile(kit, owners.all_of_them(store))
+    remains.sweep(store, context.directory, context.now())
+    for _ in range(MOST_PIECES):
+        if not jobs.catch_up(store, context.now):
+            break
+    return findings
 
 
-def tidy(context: Context) -> None:
-    """Recover in passing, if a few owners, the most suspicious ones, are found to be dead."""
+def tidy(context: Context, thorough: bool = True) -> None:
+    """Settle what is overdue, and recover in passing if one of a few suspicious owners is found to be dead.
+
+    Not `thorough`: only if one is late with its lease, which a look at the store tells. What fails here is
+    left to the next who looks: it is not what the user has asked for.
+    """
+    from inturn.store import jobs, reads
+
+    store = context.store
+    if store is None:
+        return
+    jobs.catch_up(store, context.now)
+    if not (thorough or reads.is_anyone_late(store, context.now())):
+        return
     from inturn.host import clock
     from inturn.owners.vigil import anyone_dead
 
-    if context.store is not None and anyone_dead(
-        context.store, context.directory, context.now(), clock.draw()
-    ):
+    if anyone_dead(store, context.directory, context.now(), clock.draw()):
+        _recover_in_passing(context)
+
+
+def tend(context: Context, job_ids: Collection[int]) -> None:
+    """As `tidy`, for somebody who waits for these jobs: their own owners are looked at as well."""
+    from inturn.owners.vigil import any_dead_owner_of
+
+    if context.store is not None and any_dead_owner_of(context.store, context.directory, job_ids):
+        _recover_in_passing(context)
+    else:
+        tidy(context)
+
+
+def _recover_in_passing(context: Context) -> None:
+    from inturn.errors import InturnError
+    from inturn.store.transaction import CommitUnknown
+
+    try:
         recover(context)
+    except (InturnError, CommitUnknown, OSError):
+        pass
 
 
 def run_supervisor(directory: str, token: str) -> None:
@@ -120,9 +159,12 @@ def run_supervisor(directory: str, token: str) -> None:
     It waits for the submitting process to say that the job is stored; if that process died instead, it looks
     for a job of its own all the same.
     """
-    from inturn.host import detach, diary
+    from inturn.host import detach, diary, faults
+    from inturn.owners import acceptance  # noqa: F401 - loaded while the submitting process does its part
+    from inturn.store import db  # noqa: F401
 
     _settle_down()
+    faults.point("supervisor.started")
     os.read(detach.GO_FD, 1)
     os.close(detach.GO_FD)
 
@@ -139,18 +181,21 @@ def run_supervisor(directory: str, token: str) -> None:
 def run_nursery(directory: str, token: str, count: int) -> None:
     """Fork `count` supervisors, and end: each waits for its job as a single one would."""
     from inturn.engines import local  # noqa: F401 - loaded once, shared by all
-    from inturn.host import brood, detach, diary, paths
+    from inturn.host import brood, detach, diary, faults, paths
     from inturn.owners import supervisor  # noqa: F401
     from inturn.store import db  # noqa: F401
 
     _settle_down()
     os.close(detach.LOCK_FD)
 
-    def live(number: int) -> None:
+    def live(number: int, hatched: Callable[[], None]) -> None:
         own = brood.token_of(token, number)
         lock_path, _ = paths.owner_files(directory, own)
         _, lock = brood.lock_of(lock_path)
+        faults.point("nursling.locked")
         brood.report(detach.ANSWER_FD, brood.HATCHED, number, lock)
+        hatched()
+        faults.point("nursling.reported")
         os.read(detach.GO_FD, 1)  # ends when the submitting process has closed it
         os.close(detach.GO_FD)
 
@@ -180,30 +225,41 @@ def _settle_down() -> None:
 
 def _supervise(directory: str, token: str, answer: Callable[[bytes], None]) -> None:
     """Take over the job that was stored in the name of `token`, run it to its end, leave nothing behind."""
-    from inturn.host import detach, paths, wake
-    from inturn.owners import supervisor
-    from inturn.owners.owner import Owner
+    from inturn.host import clock, detach, faults, paths, wake
+    from inturn.owners import acceptance
     from inturn.store import owners
     from inturn.store.db import open_store
 
+    faults.point("supervisor.told")
     lock_path, fifo_path = paths.owner_files(directory, token)
     try:
         store = open_store(directory, _ringer(directory), create=False)
         me = owners.by_token(store, token)
         if me is None:  # nothing was stored
+            faults.point("supervisor.unneeded")
             paths.discard(lock_path)
             return
-        tools = _tools(store, directory, me.id)
-        owner = Owner(tools, wake.create(fifo_path))
-        accepted = supervisor.take_over(tools, owner)
+        fifo = wake.create(fifo_path)
+        faults.point("supervisor.present")
+        acceptance.accept(store, me.id, clock.now())
+        faults.point("supervisor.accepted")
     except Exception as error:
         _tell(answer, str(error).encode("utf-8", "replace")[:4000] or b"it failed")
         raise
     _tell(answer, detach.READY)
-    if accepted:
+    faults.point("supervisor.answered")
+    # At once: what is loaded when the job starts might be that of a newer version.
+    from inturn.owners import supervisor
+    from inturn.owners.owner import Owner
+
+    tools = _tools(store, directory, me.id)
+    owner = Owner(tools, fifo)
+    if supervisor.take_over(tools, owner):
         supervisor.supervise(owner)
+    faults.point("supervisor.done")
     supervisor.say_goodbye(tools)
     store.close()
+    faults.point("supervisor.left")
     paths.discard(fifo_path, lock_path)
 
 
@@ -215,7 +271,12 @@ def _tell(answer: Callable[[bytes], None], message: bytes) -> None:
 
 
 def run_foreground(context: Context, submission: Submission) -> int:
-    """Submit a job and be its owner until it ends; returns its id. Raises as a submission does."""
+    """Submit a job and be its owner until it ends; returns its id.
+
+    Raises as a submission does, and InturnError `conflict` if a job with its key is under way.
+    """
+    from inturn.errors import InturnError
+    from inturn.host import faults
     from inturn.owners import supervisor
     from inturn.owners.foreground import Foreground
     from inturn.service import intake
@@ -224,9 +285,16 @@ def run_foreground(context: Context, submission: Submission) -> int:
     assert store is not None
     with _Presence(context.directory) as here:
         now = context.now()
-        with store.writing():
+        with faults.commit("submit", store.writing()):
             me = here.register(store, "foreground", now)
-            job_id = intake.store_job(context, submission, me, now)
+            try:
+                job_id = intake.store_job(context, submission, me, now)
+            except intake.AlreadyThere as twin:
+                raise InturnError(
+                    "conflict",
+                    f"job {twin.job_id} is under way with this key, and has another owner",
+                    f"Wait for its end: inturn wait {twin.job_id}",
+                ) from None
         tools = _tools(store, context.directory, me)._replace(keep_stdin=True)
         owner = Foreground(tools, here.fifo)
         here.on_stop_signals(owner.interrupt)
@@ -238,14 +306,14 @@ def run_foreground(context: Context, submission: Submission) -> int:
 
 def run_worker(context: Context, orders: Orders) -> None:
     """Be a worker until the orders are fulfilled or a stop is asked for."""
-    from inturn.host import detach
+    from inturn.host import detach, faults
     from inturn.owners.worker import Worker
 
     store = context.store
     assert store is not None
     detach.keep_inherited_from_children()
     with _Presence(context.directory) as here:
-        with store.writing():
+        with faults.commit("present", store.writing()):
             me = here.register(store, "worker", context.now())
         worker = Worker(_tools(store, context.directory, me)._replace(alone=False), here.fifo, orders)
         here.on_stop_signals(worker.ask_to_stop)
@@ -262,17 +330,20 @@ class _Presence:
         self._lock_path, self._fifo_path = paths.owner_files(directory, self._token)
 
     def __enter__(self) -> _Presence:
-        from inturn.host import locks, wake
+        from inturn.host import faults, locks, wake
 
         self._lock = locks.create(self._lock_path)
+        faults.point("presence.locked")
         self.fifo = wake.create(self._fifo_path)
+        faults.point("presence.complete")
         return self
 
     def __exit__(self, *_: object) -> None:
-        from inturn.host import paths
+        from inturn.host import faults, paths
 
         for fd in (self.fifo, self._lock):
             os.close(fd)
+        faults.point("presence.left")
         paths.discard(self._fifo_path, self._lock_path)
 
     def register(self, store: Store, kind: str, now: Now) -> int:
@@ -303,6 +374,7 @@ def _tools(store: Store, directory: str, owner: int) -> Tools:
     def bury_the_dead() -> None:
         from inturn.service.context import Context
 
-        recover(Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None))
+        context = Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None)
+        _recover_in_passing(context)
 
     return Tools(store, LocalEngine(), clock.now, clock.draw, directory, owner, bury_the_dead)

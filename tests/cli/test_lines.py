@@ -80,9 +80,11 @@ def test_an_event_has_its_documented_columns() -> None:
 
 def test_a_capacity_tells_who_holds_it() -> None:
     holders = tuple(Holder(job, None, job, "p", "", 1, "", START.wall) for job in (1, 2))
-    assert _columns(lines.scope(Scope("p", 4, True, 3, 2, holders))) == ["p", "4", "3", "1", "2", "1:1,2:2"]
+    assert _columns(lines.scope(Scope("p", 4, True, 3, 2, holders, paused=True))) == [
+        *("p", "4", "3", "1", "2", "1:1,2:2", "true")
+    ]
     assert _columns(lines.scope(Scope("", None, False, 0, 0, ()))) == [
-        *("(store)", "unlimited", "0", "unlimited", "0", "-")
+        *("(store)", "unlimited", "0", "unlimited", "0", "-", "false")
     ]
 
 

@@ -329,7 +329,7 @@ LINES = st.lists(
 SCOPES = st.sampled_from([STORE, "cpu", "gpu", array_scope(ARRAY)])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300)
 @given(LINES, st.dictionaries(SCOPES, st.integers(1, 4)), st.dictionaries(SCOPES, st.integers(0, 4)))
 def test_the_heads_of_the_line_decide_as_the_whole_line_does(
     line: list[Request], limits: dict[str, int], used: dict[str, int]
@@ -361,7 +361,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200)
 @given(STEPS, st.randoms(use_true_random=False))
 def test_in_any_history_the_rule_keeps_its_promises_and_nobody_starves(
     steps: list[tuple[Any, ...]], order: Random
@@ -377,7 +377,7 @@ def test_in_any_history_the_rule_keeps_its_promises_and_nobody_starves(
     assert all(world.capacity.too_large(one) for one in world.line.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(2, 4), st.sampled_from(["", "cpu"]), st.randoms(use_true_random=False))
 def test_a_large_request_is_admitted_however_many_small_ones_keep_coming(
     slots: int, pool: str, order: Random

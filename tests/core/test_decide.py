@@ -1,28 +1,25 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from inturn.core import transitions
-from inturn.core.decide import KILL_INTERVAL, Ended, Sight, Step, before_run, during_run
-from inturn.core.job import OUTCOMES, Condition, Edge, Job, Run
-from inturn.core.moment import HOUR, MINUTE, SECOND, Deadline, Now, Stopwatch, after
+from inturn.core.decide import (
+    Step,
+    before_run,
+)
+from inturn.core.job import OUTCOMES, Condition, Edge, Job
+from inturn.core.moment import HOUR, MINUTE, SECOND, Deadline, Now, after
 from inturn.core.retry import Policy
 from inturn.core.spec import Spec
 from inturn.core.transitions import Event
 from tests.builders import (
-    BOOT,
     START,
-    at,
     judged_edge,
     later,
     make_condition,
     make_edge,
     make_job,
-    make_run,
     make_spec,
-    running,
 )
 
 JOB_TIMEOUT = Event("timed_out", "completed", "job_timeout", "timed_out")
@@ -279,205 +276,8 @@ def test_who_asks_for_slots_knows_until_when_it_may_wait_for_them() -> None:
     assert before(make_job("queued"), make_spec(job_timeout=MINUTE)) == Step("request", wait=MINUTE)
 
 
-# A run.
-
-DRAW = 0.5
-SUCCESS = Ended(0, None, 10, 20, 30)
-FAILURE = Ended(1, None)
-KILLED = Ended(None, 9)
-
-
-def during(
-    job: Job | None = None,
-    spec: Spec | None = None,
-    run: Run | None = None,
-    sight: Sight | None = None,
-    now: Now = START,
-) -> Step:
-    known = job or make_job("running")
-    return during_run(known, spec or make_spec(), run or running(make_run()), sight or Sight(), now, DRAW)
-
-
-def conclusion(step: Step) -> Event:
-    assert (step.kind, step.event is None) == ("commit", False)
-    assert step.event is not None
-    return step.event
-
-
-def stopping(reason: str | None = "cancelled", **fields: Any) -> Job:
-    return make_job("stopping", stop_reason=reason, **fields)
-
-
-@pytest.mark.parametrize("phase", ["starting", "running"])
-def test_a_run_without_timeouts_sleeps_until_something_happens(phase: str) -> None:
-    assert during(make_job(phase)) == Step("sleep")
-
-
-def test_the_run_timeout_covers_one_run_and_the_job_timeout_all_of_the_job() -> None:
-    job = make_job("running", watch=Stopwatch(0, START.wall, START.mono, BOOT))
-    run = running(make_run(), later(MINUTE))
-    spec = make_spec(run_timeout=3 * MINUTE, job_timeout=5 * MINUTE)
-    assert during(job, spec, run, now=later(2 * MINUTE)) == Step("sleep", wait=2 * MINUTE)
-    stop = during(job, spec, run, now=later(4 * MINUTE))
-    assert stop == Step("commit", Event("stop_requested", "stopping", "run_timeout"))
-    short = make_spec(run_timeout=3 * MINUTE, job_timeout=2 * MINUTE)
-    assert during(job, short, run, now=later(MINUTE)) == Step("sleep", wait=MINUTE)
-    stop = during(job, short, run, now=later(2 * MINUTE))
-    assert stop == Step("commit", Event("stop_requested", "stopping", "job_timeout"))
-
-
-def test_when_both_timeouts_end_at_once_it_is_the_whole_jobs() -> None:
-    spec = make_spec(run_timeout=MINUTE, job_timeout=MINUTE)
-    stop = during(spec=spec, now=later(MINUTE))
-    assert conclusion(stop).reason == "job_timeout"
-
-
-def test_a_stop_is_term_then_the_grace_period_then_kill_until_nothing_is_left() -> None:
-    spec = make_spec(stop_grace=10 * SECOND)
-    assert during(stopping(), spec) == Step("terminate")
-    told = Sight(term_at=START.mono)
-    assert during(stopping(), spec, sight=told) == Step("sleep", wait=10 * SECOND)
-    assert during(stopping(), spec, sight=told, now=later(9 * SECOND)) == Step("sleep", wait=SECOND)
-    assert during(stopping(), spec, sight=told, now=later(10 * SECOND)) == Step("kill")
-    killed = told._replace(kill_at=later(10 * SECOND).mono)
-    assert during(stopping(), spec, sight=killed, now=later(10 * SECOND)) == Step("sleep", wait=KILL_INTERVAL)
-    assert during(stopping(), spec, sight=killed, now=later(10 * SECOND + KILL_INTERVAL)) == Step("kill")
-
-
-def test_without_a_grace_period_kill_follows_term_at_once() -> None:
-    spec = make_spec(stop_grace=0)
-    assert during(stopping(), spec) == Step("terminate")
-    assert during(stopping(), spec, sight=Sight(term_at=START.mono)) == Step("kill")
-
-
-def test_a_cancellation_during_a_stop_neither_starts_the_stop_anew_nor_hurries_it() -> None:
-    for reason in ("run_timeout", "cancelled"):
-        told = Sight(term_at=START.mono)
-        assert during(stopping(reason), sight=told, now=later(4 * SECOND)) == Step("sleep", wait=6 * SECOND)
-    ended = Sight(ended=KILLED, term_at=START.mono)
-    assert conclusion(during(stopping("cancelled"), sight=ended)).outcome == "cancelled"
-
-
-def test_timeouts_are_not_asked_for_again_while_the_run_is_being_stopped() -> None:
-    spec = make_spec(run_timeout=1, job_timeout=1)
-    assert during(stopping("run_timeout"), spec, sight=Sight(term_at=START.mono), now=later(SECOND)) == Step(
-        "sleep", wait=9 * SECOND
-    )
-
-
-# The end of a run.
-
-
-def test_the_end_of_the_leader_is_recorded_with_what_it_used() -> None:
-    now = later(5 * SECOND)
-    event = conclusion(during(sight=Sight(SUCCESS), now=now))
-    assert (event.kind, event.to, event.outcome, event.reason) == ("ended", "completed", "success", None)
-    run = event.run
-    assert run is not None
-    assert (run.outcome, run.exit_code, run.signal, run.finished_at) == ("success", 0, None, now.wall)
-    assert (run.user_us, run.system_us, run.max_rss) == (10, 20, 30)
-    assert run.watch == Stopwatch(5 * SECOND)
-
-
-@pytest.mark.parametrize(
-    ("reason", "sight", "outcome", "why"),
-    [
-        ("cancelled", SUCCESS, "cancelled", "requested"),
-        ("job_timeout", KILLED, "timed_out", "job_timeout"),
-        ("run_timeout", KILLED, "timed_out", "run_timeout"),
-        ("run_timeout", SUCCESS, "timed_out", "run_timeout"),
-    ],
-)
-def test_a_stopped_run_ends_the_job_as_what_it_was_stopped_for(
-    reason: str, sight: Ended, outcome: str, why: str
-) -> None:
-    event = conclusion(during(stopping(reason), sight=Sight(sight, term_at=START.mono)))
-    assert (event.kind, event.outcome, event.reason) == ("ended", outcome, why)
-
-
-def test_a_run_timeout_that_is_retryable_sends_the_job_back_in_line() -> None:
-    spec = make_spec(Policy(run_limit=2, failure_limit=2))
-    event = conclusion(during(stopping("run_timeout"), spec, sight=Sight(KILLED, term_at=START.mono)))
-    assert (event.kind, event.to, event.reason) == ("repeated", "queued", "timed_out")
-    assert event.due == at(START)
-
-
-def test_what_is_left_of_a_run_is_ended_after_its_result_and_before_the_slots_are_freed() -> None:
-    left = Sight(SUCCESS, leftovers=True)
-    found = conclusion(during(sight=left))
-    assert (found.kind, found.to, found.outcome) == ("leftovers_found", "stopping", None)
-    run = found.run
-    assert run is not None
-    assert run.outcome == "success"
-    job = transitions.apply(make_job("running"), found, START).after
-    assert (job.phase, job.stop_reason, job.successes) == ("stopping", None, 1)
-    assert during(job, run=run, sight=left) == Step("terminate")
-    assert during(job, run=run, sight=left._replace(term_at=START.mono), now=later(10 * SECOND)) == Step(
-        "kill"
-    )
-    gone = Sight(SUCCESS, leftovers=False, term_at=START.mono)
-    event = conclusion(during(job, run=run, sight=gone, now=later(SECOND)))
-    assert (event.outcome, event.run) == ("success", None)
-    # Recorded once, counted once.
-    assert transitions.apply(job, event, later(SECOND)).after.successes == 1
-
-
-def test_leftovers_of_a_stopped_run_share_its_grace_period() -> None:
-    left = Sight(KILLED, leftovers=True, term_at=START.mono)
-    assert conclusion(during(stopping("run_timeout"), sight=left)).kind == "leftovers_found"
-    run = running(make_run())._replace(outcome="timed_out", finished_at=START.wall)
-    assert during(stopping("run_timeout"), run=run, sight=left, now=later(4 * SECOND)) == Step(
-        "sleep", wait=6 * SECOND
-    )
-
-
-def test_leftovers_are_left_alone_if_the_user_asked_for_that() -> None:
-    event = conclusion(during(spec=make_spec(leave_children=True), sight=Sight(SUCCESS, leftovers=True)))
-    assert (event.kind, event.outcome) == ("ended", "success")
-
-
-def test_a_success_in_time_stays_one_however_long_its_leftovers_take() -> None:
-    spec = make_spec(job_timeout=MINUTE)
-    run = running(make_run())._replace(outcome="success", finished_at=later(50 * SECOND).wall)
-    job = stopping(None, successes=1)
-    event = conclusion(during(job, spec, run, Sight(SUCCESS), now=later(70 * SECOND)))
-    assert event.outcome == "success"
-
-
-def test_a_success_after_the_whole_job_timeout_comes_too_late() -> None:
-    event = conclusion(during(spec=make_spec(job_timeout=MINUTE), sight=Sight(SUCCESS), now=later(MINUTE)))
-    assert (event.outcome, event.reason) == ("timed_out", "job_timeout")
-
-
-def test_the_delay_before_a_retry_counts_from_the_end_of_the_run_not_of_its_leftovers() -> None:
-    spec = make_spec(Policy(run_limit=2, failure_limit=2, delay=10 * SECOND))
-    run = running(make_run())._replace(outcome="failure", exit_code=1, finished_at=START.wall)
-    event = conclusion(during(stopping(None, failures=1), spec, run, Sight(FAILURE), now=later(4 * SECOND)))
-    assert event.kind == "repeated"
-    assert event.due is not None
-    assert event.due.wall == START.wall + 10 * SECOND
-    assert event.due.remaining(later(4 * SECOND)) == 6 * SECOND
-
-
-def test_a_retry_without_a_delay_is_due_at_once_with_the_end_of_the_run_as_its_place() -> None:
-    spec = make_spec(Policy(run_limit=2, failure_limit=2))
-    event = conclusion(during(spec=spec, sight=Sight(FAILURE)))
-    assert (event.kind, event.reason, event.due) == ("repeated", "failure", at(START))
-    job = transitions.apply(make_job("running"), event, START).after
-    assert (job.status, job.failures) == ("queued", 1)
-
-
-def test_a_run_that_its_worker_stopped_goes_back_to_its_place_uncharged() -> None:
-    job = stopping("requeued", queue="gpu", owner=4, due=Deadline(START.wall - HOUR))
-    event = conclusion(during(job, sight=Sight(KILLED, term_at=START.mono)))
-    assert (event.kind, event.reason) == ("repeated", "requeued")
-    back = transitions.apply(job, event, START).after
-    assert (back.due, back.in_line, back.owner) == (job.due, 1, None)
-    assert (back.successes, back.failures) == (0, 0)
-
-
-def test_a_run_that_had_ended_before_its_worker_had_to_stop_is_not_repeated_for_that() -> None:
-    run = running(make_run())._replace(outcome="success", finished_at=START.wall)
-    job = stopping("requeued", queue="gpu", owner=4, successes=1)
-    event = conclusion(during(job, run=run, sight=Sight(SUCCESS, term_at=START.mono)))
-    assert (event.kind, event.outcome) == ("ended", "success")
+@pytest.mark.parametrize("held", ["waiting", "queued"])
+def test_neither_gates_nor_deadlines_are_judged_while_a_job_is_paused(held: str) -> None:
+    paused = make_job("paused", held_phase=held)
+    spec = make_spec(job_timeout=1, wait_abort_at=START.wall)
+    assert before(paused, spec, (judged_edge("failure"),), now=later(HOUR)) == Step("sleep")

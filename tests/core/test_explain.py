@@ -293,13 +293,29 @@ def test_a_queue_that_nobody_serves_is_told(workers: str, code: str, fix: str) -
     assert '"gpu"' in reason.message
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"phase": "waiting"},
+        {"phase": "queued", "in_line": 0, "due": at(later(HOUR))},
+        {"phase": "queued", "in_line": 0, "due": at(later(HOUR)), "attempts": 1},
+    ],
+    ids=["waiting", "delayed", "to be repeated"],
+)
+def test_that_nobody_serves_its_queue_is_told_of_a_job_whose_time_has_not_come(fields: dict[str, Any]) -> None:
+    reasons = _why(_facts(make_job(queue="gpu", **fields), workers="none"))
+    assert reasons[-1].code == "no_worker"
+    assert reasons[-1].fix == "inturn work --queue gpu"
+    assert "no_worker" not in _codes(_why(_facts(make_job(queue="gpu", **fields), workers="busy")))
+
+
 def test_a_dead_owner_comes_first_and_nothing_is_promised_in_its_name() -> None:
     job = make_job()
     agent = Agent("supervisor", 123, "dead")
     reasons = _why(_facts(job, place=_place(job), agent=agent))
     assert _codes(reasons) == ["owner_dead"]
     assert "(process 123)" in reasons[0].message
-    assert reasons[0].fix == "inturn cancel 7"
+    assert reasons[0].fix == "inturn recover"
 
 
 def test_an_owner_that_cannot_be_verified_is_told_and_a_live_one_is_not() -> None:

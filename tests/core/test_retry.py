@@ -172,6 +172,11 @@ def test_a_job_whose_next_run_would_be_due_after_the_deadline_ends_at_once(
     assert after(policy, run_with()).outcome == outcome
 
 
+def test_a_run_that_could_only_start_after_the_deadline_by_now_does_not_follow() -> None:
+    policy = TWO_RETRIES._replace(abort_at=START.wall + SECOND)
+    assert after(policy, run_with(now=START), now=later(2 * SECOND)) == RETRY_DEADLINE
+
+
 def test_two_retries_are_three_runs() -> None:
     for failures in (1, 2):
         job = make_job("running", failures=failures)

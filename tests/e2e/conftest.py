@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from tests.e2e.harness import Cli
+from tests.e2e.traces import Mark
 
 
 @pytest.fixture(params=["run", "add"])
@@ -16,6 +18,14 @@ def verb(cli: Cli, request: pytest.FixtureRequest) -> str:
     if kind == "add":
         start_worker(cli)
     return kind
+
+
+@pytest.fixture
+def mark() -> Iterator[Mark]:
+    """What the processes of a job are found by; whoever is left of them at the end is killed."""
+    mark = Mark()
+    yield mark
+    mark.kill()
 
 
 def start_worker(cli: Cli, *options: str | int) -> subprocess.Popen[bytes]:

@@ -55,6 +55,17 @@ def test_a_submission_that_draws_a_warning_prints_the_id_alone(unwise: Cli, verb
     assert b"others can look into" in told.err
 
 
+@pytest.mark.parametrize("verb", ["run", "add"])
+def test_a_remark_about_the_configuration_is_beside_the_id(cli: Cli, verb: str) -> None:
+    cli.configure("schema_version: 1\nconcurrency: {max_active_slots: 2}\n")
+    cli.run(verb, "--", "true").check()
+    other = cli.root / "other.yml"
+    other.write_text("schema_version: 1\nconcurrency: {max_active_slots: 3}\n")
+    told = cli.run(verb, "--config", str(other), "--json", "--", "true").check()
+    assert told.data == {"id": 2}
+    assert b"config apply" in told.err
+
+
 def test_list_can_be_piped_into_a_strict_reader(unwise: Cli) -> None:
     told = bash(unwise, "set -o pipefail; inturn list --json 2>/dev/null | python3 -m json.tool").check()
     assert json.loads(told.out)["data"][0]["id"] == 1

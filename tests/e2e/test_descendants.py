@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.e2e.harness import Cli, until
@@ -22,14 +20,6 @@ TREES = {
     "without our files": (f"setsid {NAP} >/dev/null 2>&1 & {NAP}", 2),
 }
 trees = pytest.mark.parametrize(("command", "sleepers"), TREES.values(), ids=TREES)
-
-
-@pytest.fixture
-def mark() -> Iterator[Mark]:
-    """What the processes of the job are found by; whoever is left of them is ended."""
-    mark = Mark()
-    yield mark
-    mark.kill()
 
 
 @pytest.fixture(autouse=True)

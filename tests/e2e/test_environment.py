@@ -26,7 +26,7 @@ VALUES = {
 
 def environment_of_job(cli: Cli, job: int) -> dict[bytes, bytes]:
     entries = cli.run("logs", job).check().out.rstrip(b"\0").split(b"\0")
-    return dict(entry.split(b"=", 1) for entry in entries)  # type: ignore[misc]
+    return dict(entry.split(b"=", 1) for entry in entries)
 
 
 def test_exported_functions_and_values_with_newlines_arrive(cli: Cli, verb: str) -> None:

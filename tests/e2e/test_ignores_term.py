@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.e2e.harness import Cli
+from tests.e2e.harness import Cli, until
 from tests.e2e.traces import Mark
 
 DEAF = "trap '' TERM INT HUP ALRM; touch ready; while :; do sleep 1; done"
 STOPPED = "kill -STOP $$; touch went-on; sleep 319"
-
-
-@pytest.fixture
-def mark() -> Iterator[Mark]:
-    """What the processes of the job are found by; whoever is left of them is ended."""
-    mark = Mark()
-    yield mark
-    mark.kill()
 
 
 def lasted(run: dict[str, Any]) -> timedelta:
@@ -100,3 +91,29 @@ def test_a_stopped_run_is_cancelled(cli: Cli, verb: str, mark: Mark) -> None:
     cli.run("wait", job).check(6)
     assert mark.alive() == {}
     assert cli.show(job)["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize("script", [DEAF, "touch ready; sleep 319"], ids=["deaf", "heeding"])
+def test_a_paused_run_is_cancelled(cli: Cli, verb: str, mark: Mark, script: str) -> None:
+    job = cli.run(verb, "--stop-grace", "0.5s", "-c", script, env=mark.environment).id
+    until((cli.root / "ready").exists, "the start of the script")
+    cli.run("pause", job).check()
+    cli.wait_phase(job, "paused")
+    cli.run("cancel", job).check()
+    cli.run("wait", job).check(6)
+    assert mark.alive() == {}
+    assert cli.show(job)["outcome"] == "cancelled"
+    assert cli.run("pools", "--json").check().data["store"]["used"] == 0
+
+
+def test_a_paused_run_goes_on_where_it_was(cli: Cli, verb: str, mark: Mark) -> None:
+    script = "touch ready; until [ -e go ]; do sleep 0.02; done; echo done"
+    job = cli.run(verb, "-c", script, env=mark.environment).id
+    until((cli.root / "ready").exists, "the start of the script")
+    cli.run("pause", job).check()
+    cli.wait_phase(job, "paused")
+    (cli.root / "go").touch()
+    assert mark.alive()
+    cli.run("resume", job).check()
+    cli.run("wait", job).check()
+    assert cli.run("logs", job).check().text == "done\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,14 +16,6 @@ NAP = "sleep 318"
 STUBBORN = (
     f"sh -c 'trap \"\" TERM; touch ready; exec {NAP}' & until [ -e ready ]; do sleep 0.02; done; echo done"
 )
-
-
-@pytest.fixture
-def mark() -> Iterator[Mark]:
-    """What the processes of the job are found by; whoever is left of them is ended."""
-    mark = Mark()
-    yield mark
-    mark.kill()
 
 
 def used_slots(cli: Cli) -> int:

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from tests.e2e.harness import DEADLINE, INTURN, Cli, until
-from tests.e2e.shells import environment
+from tests.e2e.shells import environment, first_line, started
 
 # Ends when the test says so; a hang-up, an interrupt or a closed terminal would end it before.
 JOB = "echo started; until [ -e go ]; do sleep 0.05; done; echo survived"
@@ -98,52 +99,28 @@ def test_a_running_job_outlives_its_terminal(cli: Cli, verb: str, terminal: Open
 
 
 def test_a_job_outlives_a_recorded_session_that_is_killed(cli: Cli, verb: str) -> None:
-    script = subprocess.Popen(
-        ["script", "-qc", f"inturn {verb} -c '{JOB}'; sleep 317", "/dev/null"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=environment(cli),
-        cwd=cli.root,
-    )
-    assert script.stdout is not None
-    job = int(script.stdout.readline())
-    script.kill()
-    script.wait(DEADLINE)
-    script.stdout.close()
-    finish(cli, job)
+    with started(cli, "script", "-qc", f"inturn {verb} -c '{JOB}' 2>&-; sleep 317", "/dev/null") as script:
+        job = int(first_line(script))
+        script.kill()
+        script.wait(DEADLINE)
+        finish(cli, job)
 
 
 def test_a_job_outlives_a_shell_that_is_killed_right_after(cli: Cli, verb: str) -> None:
-    shell = subprocess.run(
-        ["sh", "-c", f'inturn {verb} -c "$0"; kill -9 $$', JOB],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=environment(cli),
-        cwd=cli.root,
-        timeout=DEADLINE,
-        check=False,
-    )
-    assert shell.returncode == -signal.SIGKILL
-    finish(cli, int(shell.stdout))
+    with started(cli, "sh", "-c", f'inturn {verb} -c "$0"; kill -9 $$', JOB) as shell:
+        job = int(first_line(shell))
+        assert shell.wait(DEADLINE) == -signal.SIGKILL
+        finish(cli, job)
 
 
-def test_a_job_outlives_a_hang_up_and_an_interrupt_of_its_submitters_group(cli: Cli, verb: str) -> None:
-    shell = subprocess.Popen(
-        ["sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=environment(cli),
-        cwd=cli.root,
-        start_new_session=True,
-    )
-    assert shell.stdout is not None
-    job = int(shell.stdout.readline())
-    cli.wait_phase(job, "running")
-    for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL):
-        os.killpg(shell.pid, sig)
-    shell.wait(DEADLINE)
-    shell.stdout.close()
-    finish(cli, job)
+def test_a_job_outlives_every_signal_to_the_group_of_its_submitter(cli: Cli, verb: str) -> None:
+    with started(cli, "sh", "-c", f'inturn {verb} -c "$0"; sleep 317', JOB) as shell:
+        job = int(first_line(shell))
+        cli.wait_phase(job, "running")
+        for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL):
+            os.killpg(shell.pid, sig)
+        shell.wait(DEADLINE)
+        finish(cli, job)
 
 
 def test_the_session_of_a_job_is_its_own_and_has_no_terminal(cli: Cli, verb: str, terminal: Open) -> None:
@@ -173,16 +150,23 @@ def test_a_submitter_that_was_started_with_nohup_does_not_make_the_job_deaf(cli:
     assert (run["outcome"], run["signal"]) == ("failure", signal.SIGHUP)
 
 
-def test_a_submission_that_is_cut_off_is_a_job_that_runs_or_nothing(cli: Cli, verb: str) -> None:
-    cli.run("run", "--wait", "--", "true").check()
-    for moment in range(0, 60, 4):
-        submitter = cli.popen(verb, "--", "true", start_new_session=True)
-        time.sleep(moment / 1000)  # any moment will do: that is the promise
+@pytest.mark.parametrize("many", [1, 3])
+def test_a_submission_that_is_cut_off_is_jobs_that_run_or_nothing(cli: Cli, verb: str, many: int) -> None:
+    words = (verb, "--array", f"1-{many}", "--", "true")
+    began = time.monotonic()
+    stored = len(cli.run(*words).ids)
+    whole = time.monotonic() - began
+    for step in range(12):
+        submitter = cli.popen(*words, start_new_session=True)
+        time.sleep(whole * step / 10)  # any moment will do: that is the promise
         os.killpg(submitter.pid, signal.SIGKILL)
         submitter.communicate(timeout=DEADLINE)
 
-    def settled() -> bool:
-        return all(job["phase"] == "completed" for job in cli.run("list", "--json").check().data)
+    def ended() -> list[Any]:
+        jobs: list[Any] = cli.run("list", "--all", "--json").check().data
+        return jobs if all(job["phase"] == "completed" for job in jobs) else []
 
-    until(settled, "the end of every job that was stored")
-    assert {job["outcome"] for job in cli.run("list", "--json").check().data} == {"success"}
+    jobs = until(ended, "the end of every job that was stored")
+    assert {job["outcome"] for job in jobs} == {"success"}
+    assert stored == many
+    assert len(jobs) % many == 0

@@ -316,15 +316,17 @@ def test_who_stands_before_a_job_is_told_in_the_order_of_the_line(store: Store) 
     urgent = _add(store, later(3 * SECOND), priority=5, name="urgent")
     with store.reading():
         request = admissions.request_of(mine)
-        total, first = reads.ahead(store, request, True, 5)
+        total, first = reads.ahead(store, request, True, 5, 9)
         assert (total, [(each.job_id, name) for each, name in first]) == (
             2,
             [(urgent.id, "urgent"), (old.id, "old")],
         )
-        total, first = reads.ahead(store, request, False, 5)
+        total, first = reads.ahead(store, request, False, 5, 9)
         assert [each.job_id for each, _ in first] == [old.id]
-        total, first = reads.ahead(store, request, True, 1)
+        total, first = reads.ahead(store, request, True, 1, 9)
         assert (total, len(first)) == (2, 1)
+        assert reads.ahead(store, request, True, 5, 1)[0] == 2
+        assert reads.ahead(store, request, True, 5, 0)[0] == 1
 
 
 def test_a_key_is_told_while_its_job_lives(store: Store) -> None:

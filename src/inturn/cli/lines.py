@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from inturn.core.job import Run
     from inturn.core.reasons import Reason
+    from inturn.core.roster import Line, Member
     from inturn.core.views import LedgerEntry, Scope, View
 
 NOTHING = "-"
@@ -25,7 +26,16 @@ JOB_COLUMNS = (
 )
 EVENT_COLUMNS = ("id", "at", "job", "from", "to", "kind", "reason", "run")
 REASON_COLUMNS = ("depth", "code", "message", "fix")
-SCOPE_COLUMNS = ("name", "slots", "used", "free", "in_line", "holders")
+SCOPE_COLUMNS = ("name", "slots", "used", "free", "in_line", "holders", "paused")
+
+MEMBER_COLUMNS = (
+    *("id", "kind", "pid", "life", "accepting", "places", "busy", "queues", "jobs", "lease", "since"),
+    "version",
+)
+LINE_COLUMNS = (
+    *("name", "queued", "scheduled", "waiting", "running", "paused", "ceilings", "workers", "settled"),
+    "unsettled",
+)
 
 
 def job(view: View) -> str:
@@ -64,7 +74,48 @@ def reasons(found: Iterable[Reason], depth: int = 0) -> Iterator[str]:
 def scope(it: Scope) -> str:
     """A capacity, in the order of SCOPE_COLUMNS; holders as `JOB:SLOTS`, joined by commas."""
     holders = ",".join(f"{holder.job_id}:{holder.slots}" for holder in it.holders)
-    return _line(scope_name(it), limit(it.slots), it.used, limit(it.free), it.in_line, holders)
+    paused = yes_or_no(it.paused)
+    return _line(scope_name(it), limit(it.slots), it.used, limit(it.free), it.in_line, holders, paused)
+
+
+def member(it: Member) -> str:
+    """An owner, in the order of MEMBER_COLUMNS; queues as `NAME` or `NAME:CEILING`, joined by commas."""
+    queues = (name if ceiling is None else f"{name}:{ceiling}" for name, ceiling in sorted(it.queues.items()))
+    return _line(
+        it.keeper.id,
+        it.keeper.kind,
+        it.keeper.pid,
+        it.life,
+        yes_or_no(it.accepting),
+        it.places,
+        it.busy,
+        ",".join(queues),
+        ",".join(map(str, it.jobs)),
+        _time(it.keeper.lease_wall or None),
+        _time(it.keeper.registered_at),
+        it.version,
+    )
+
+
+def line(it: Line) -> str:
+    """A queue, in the order of LINE_COLUMNS; `workers` are the ids of those that serve it and live."""
+    from inturn.core import wire
+
+    counts = wire.counts(it.counts)
+    return _line(
+        it.name,
+        *(counts[column] for column in ("queued", "scheduled", "waiting", "running")),
+        yes_or_no(it.paused),
+        ",".join(map(str, it.ceilings)),
+        ",".join(str(one.keeper.id) for one in it.serving),
+        yes_or_no(not it.unsettled),
+        it.unsettled,
+    )
+
+
+def yes_or_no(it: bool) -> str:
+    """`true` or `false`, as in JSON."""
+    return str(it).lower()
 
 
 def document(fields: Mapping[str, object], prefix: str = "") -> Iterator[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
     from inturn.cli.result import Result
+    from inturn.service.context import Context
 else:
     from inturn.core.records import NamedTuple
 
@@ -41,6 +42,8 @@ VERBS = (
         "pools",
     ),
     *("limit", "demo"),
+    *("pause", "resume", "retry", "rerun", "edit"),
+    *("workers", "queues", "recover", "prune", "doctor"),
 )
 ALIASES = {"ls": "list"}
 
@@ -178,9 +181,27 @@ def _execute(call: _Call) -> Result:
     assert directory is None or isinstance(directory, str)
     assert config is None or isinstance(config, str)
     # What is only to be shown creates nothing.
-    create = call.verb.CREATES and not call.options.get("dry_run")
-    result: Result = call.verb.execute(call.arguments, open_context(directory, config, create, output.notice))
+    only_looks = call.options.get("dry_run")
+    context = open_context(directory, config, call.verb.CREATES and not only_looks, output.notice)
+    if not only_looks:
+        # A verb may have something that takes its time, and can go on while the rest is loaded.
+        begin = getattr(call.verb, "begin", None)
+        context = context if begin is None else begin(call.arguments, context)
+        _tidy(call.verb, context)
+    result: Result = call.verb.execute(call.arguments, context)
     return result
+
+
+def _tidy(verb: Any, context: Context) -> None:
+    """Verbs that change something recover the jobs of dead owners in passing, as their TIDIES says.
+
+    `late`: only when an owner is late with its lease, so that a submission pays for no more; `all`: always.
+    """
+    how = getattr(verb, "TIDIES", None)
+    if how is not None:
+        from inturn.app import tidy
+
+        tidy(context, thorough=how == "all")
 
 
 def _fail(error: InturnError, mode: _Mode) -> int:

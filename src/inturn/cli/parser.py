@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol
 
     class Verb(Protocol):
-        """The module of a verb."""
+        """The module of a verb. One that changes something has TIDIES as well: see `main`."""
 
         HELP: str
         EXAMPLES: tuple[str, ...]

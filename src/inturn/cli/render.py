@@ -71,7 +71,7 @@ def jobs(console: Console, views: Sequence[View], wall: int) -> None:
         columns.append(("WHEN", lambda view: plain(when(view, wall))))
         columns.append(("EXIT", lambda view: plain(lines.how_it_ended(view.last_run) or "")))
     columns.append(("COMMAND", lambda view: plain(lines.command(view.argv))))
-    table = _table([heading for heading, _ in columns], fixed=("ID", "STATUS", "RUNS", "WHEN", "EXIT"))
+    table = grid([heading for heading, _ in columns], fixed=("ID", "STATUS", "RUNS", "WHEN", "EXIT"))
     for view in views:
         table.add_row(*(cell(view) for _, cell in columns))
     console.print(table)
@@ -102,7 +102,8 @@ def totals(console: Console, found: Totals) -> None:
     """Counts in a line, then queues and pools."""
     _counts(console, found.by_status())
     for queue in found.queues:
-        console.print(Text.assemble("\nqueue ", (printable(queue), "bold")))
+        paused = (", paused", STYLES["paused"]) if queue in found.paused else ""
+        console.print(Text.assemble("\nqueue ", (printable(queue), "bold"), paused))
         _counts(console, found.by_status(queue=queue))
     store, *pools = found.scopes
     if store.slots is not None or store.used:
@@ -123,7 +124,8 @@ def _usage(kind: str, scope: Scope) -> Text:
     used = f" {scope.used} of {scope.slots} slots in use"
     if scope.slots is None:
         used = f" {scope.used} slots in use, no limit"
-    return Text.assemble(kind, name, (used, "yellow" if full else ""))
+    paused = (", paused", STYLES["paused"]) if scope.paused else ""
+    return Text.assemble(kind, name, (used, "yellow" if full else ""), paused)
 
 
 def scopes(console: Console, found: Iterable[Scope], wall: int) -> None:
@@ -150,7 +152,7 @@ def events(console: Console, entries: Sequence[LedgerEntry]) -> None:
     headings = (
         ("ID", "AT", "JOB", "FROM", "TO", "EVENT", "REASON", "RUN") if wide else ("ID", "JOB", "TO", "REASON")
     )
-    table = _table(headings, fixed=("ID", "JOB", "TO"))
+    table = grid(headings, fixed=("ID", "JOB", "TO"))
     for it in entries:
         short = (plain(it.id), plain(it.job_id), plain(it.target, STYLES.get(it.reason or it.target, "")))
         reason = plain(it.reason or "")
@@ -188,7 +190,7 @@ def grow(tree: Tree, found: Iterable[Reason]) -> None:
         grow(tree.add(told), reason.because)
 
 
-def _table(headings: Iterable[str], fixed: Sequence[str]) -> Table:
+def grid(headings: Iterable[str], fixed: Sequence[str]) -> Table:
     """A table without lines, whose `fixed` columns keep their width while the others give way."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in headings:

@@ -14,17 +14,21 @@ from inturn.service.select import resolve_many
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from inturn.core.job import Job
     from inturn.core.views import View
     from inturn.service.context import Context
 
+    # A status, or several.
+    Wanted = str | Sequence[str]
+
 # How many of the jobs that a filter has picked are shown before something is done to them.
 _SHOWN = 20
 
 
-def configure(parser: ArgumentParser) -> None:
-    """Add JOB… and the filters that may stand instead."""
+def configure(parser: ArgumentParser, queue: bool = True) -> None:
+    """Add JOB… and the filters that may stand instead; without `queue`, --queue is left to the verb."""
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="an id, a name, or name@latest")
     parser.add_argument(
         "--status",
@@ -38,6 +42,8 @@ def configure(parser: ArgumentParser) -> None:
         ("tag", "KEY[=VALUE]", "with this tag"),
         ("array", "ID", "of this array"),
     ):
+        if name == "queue" and not queue:
+            continue
         parser.add_argument(
             f"--{name}",
             action="append",
@@ -52,11 +58,12 @@ def configure_consent(parser: ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do it to all that a filter picks")
 
 
-def pick(args: Namespace, context: Context, default_status: str | None = None) -> list[int]:
+def pick(args: Namespace, context: Context, default_status: Wanted = ()) -> list[int]:
     """The ids of the jobs that are meant, oldest first if a filter picked them.
 
-    A filter without --status picks those of `default_status`. Raises InturnError `usage` if neither jobs nor
-    filters were given, or both; `not_found` if there are none; `ambiguous`; `invalid_value`.
+    A filter without --status picks those of `default_status`, one word or several. Raises InturnError `usage`
+    if neither jobs nor filters were given, or both; `not_found` if there are none; `ambiguous`;
+    `invalid_value`.
     """
     filters = _filters(args, context)
     if filters == Filters():
@@ -72,7 +79,7 @@ def pick(args: Namespace, context: Context, default_status: str | None = None) -
     return [job.id for job in _picked(context, filters, default_status)]
 
 
-def pick_with_consent(args: Namespace, context: Context, default_status: str, what: str) -> list[int]:
+def pick_with_consent(args: Namespace, context: Context, default_status: Wanted, what: str) -> list[int]:
     """As `pick`; but more than one job picked by a filter is only shown, unless there is a --yes.
 
     `what` would be done to them, as a participle. Raises InturnError `usage` in that case, too.
@@ -91,6 +98,7 @@ def _filters(args: Namespace, context: Context) -> Filters:
     return Filters(
         statuses=tuple(value_of("--status", check_status, text) for text in args.status),
         queues=tuple(args.queue),
+        pools=tuple(getattr(args, "pool", ())),
         tags=tuple(read("tag", args.tag, context.now(), switch)),
         arrays=tuple(value_of("--array", _array, text) for text in args.array),
     )
@@ -100,12 +108,14 @@ def _array(text: str) -> int:
     return parse_integer(text, 1, LARGEST_INTEGER)
 
 
-def _picked(context: Context, filters: Filters, default_status: str | None) -> list[Job]:
-    if default_status is not None and not filters.statuses:
-        filters = filters._replace(statuses=(default_status,))
+def _picked(context: Context, filters: Filters, default_status: Wanted) -> list[Job]:
+    wanted = (default_status,) if isinstance(default_status, str) else tuple(default_status)
+    by_default = bool(wanted) and not filters.statuses
+    if by_default:
+        filters = filters._replace(statuses=wanted)
     found = query.listing(context, filters, None, False, _job)
     if not found:
-        state = f" that is {default_status}" if default_status in filters.statuses else ""
+        state = f" that is {' or '.join(wanted)}" if by_default else ""
         raise InturnError(
             "not_found", f"the filters match no job{state}", "See which there are: inturn list --all"
         )

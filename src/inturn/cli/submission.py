@@ -1,16 +1,17 @@
-"""What `run` and `add` share: from their words to submissions, and the answer."""
+"""What `run` and `add` share: from their words to submissions, and the answer.
+
+What takes words apart is all that is loaded at first: a supervisor can come while the rest is.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
-from inturn.cli.echo import echo_times
 from inturn.cli.options import GLOBAL, Words, split
 from inturn.cli.result import Result
-from inturn.cli.surroundings import capture, read_env_files
 from inturn.core.options import OPTIONS, Option, switch
-from inturn.core.request import apply_defaults, build
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -69,6 +70,9 @@ def parse(verb: str, words: Sequence[str], given: dict[str, object], own: Mappin
 
 def understand(words: Words, context: Context, defaults: Mapping[str, object], supervised: bool) -> Asked:
     """The submissions that the words ask for. Raises InturnError for whatever is wrong with them."""
+    from inturn.cli.surroundings import capture, read_env_files
+    from inturn.core.request import apply_defaults, build
+
     now = context.now()
     given = {name: _as_utf8(value) for name, value in words.values.items() if name in OPTIONS}
     path = words.values.get("from_file")
@@ -86,7 +90,8 @@ def understand(words: Words, context: Context, defaults: Mapping[str, object], s
         return Asked([one], values, now)
     from inturn.core.array import expand
 
-    return Asked(expand(one._replace(index_by_index=bool(words.values.get("each"))), str(array)), values, now)
+    one = one._replace(index_by_index=bool(words.values.get("each")))
+    return Asked(expand(one, str(array), switch("array")), values, now)
 
 
 def submit(
@@ -96,11 +101,15 @@ def submit(
     supervised: bool,
 ) -> Result:
     """Submit what the words ask for through `submit_all`; the answer is one id a line."""
+    from inturn.cli.echo import echo_times
     from inturn.service import configure
     from inturn.service.defaults import submission_rules
 
+    # None of the perhaps very many records can go before all are stored: looking for garbage is in vain.
+    gc.disable()
     asked = understand(words, context, configure.defaults(context, submission_rules(context)), supervised)
     ids = submit_all(context, asked.submissions)
+    gc.enable()
     echo_times(asked.values, asked.now, context.notice)
     many = "array" in words.values or "from_file" in words.values
     answer = Result(
@@ -126,10 +135,11 @@ def dry_run(words: Words, context: Context, supervised: bool) -> Result:
 
 def _await(context: Context, ids: list[int]) -> int:
     """Wait for the end. One job passes its status on; of several, 6 says that one did not succeed."""
+    from inturn.app import tend
     from inturn.service.control import wait_for
     from inturn.service.outcome import status_of
 
-    ended = wait_for(context, ids)
+    ended = wait_for(context, ids, tend=lambda open_ones: tend(context, open_ones))
     if len(ended) == 1:
         return status_of(context, ended[0])
     return 0 if all(job.outcome == "success" for job in ended) else 6

@@ -100,7 +100,8 @@ class Decision(NamedTuple):
     """Whether a request is admitted, and why or why not.
 
     `reason` is `admitted`, `too_large`, `full` (the scopes are in `obstacles`), `yields` (an older request
-    that may go first) or `held` (an older one that has been passed often enough). `other` is the older
+    that may go first), `held` (an older one that has been passed often enough) or, of a request that does not
+    compete because its queue or its pool is paused, `paused`. `other` is the older
     request in question, and `passed` the one whose bypass count grows with this admission.
     """
 

@@ -14,10 +14,10 @@ MOST_JOBS = 1_000_000
 PLACEHOLDER = b"{}"
 
 
-def parse_array(text: str) -> tuple[list[int], int | None]:
+def parse_array(text: str, label: str) -> tuple[list[int], int | None]:
     """The indices of `1-4,7%2`, in the order written, and how many jobs may run at once (None: any number).
 
-    Raises InturnError `invalid_value`.
+    Raises InturnError `invalid_value`, which begins with `label`: how the reader of the message wrote it.
     """
     try:
         spans, percent, limit = text.partition("%")
@@ -35,15 +35,24 @@ def parse_array(text: str) -> tuple[list[int], int | None]:
     except (ValueError, InturnError) as problem:
         raise InturnError(
             "invalid_value",
-            f"{quoted(text)} is not a list of indices",
+            f"{label}: {quoted(text)} is not a list of indices",
             f"Write indices and ranges, each index once, at most {MOST_JOBS} of them: 1-4,7 or 1-100%8.",
         ) from problem
     return indices, at_once
 
 
-def expand(submission: Submission, array: str) -> list[Submission]:
-    """The submissions of an array; `{}` in an argument stands for the index. Raises as parse_array."""
-    indices, at_once = parse_array(array)
+def expand(submission: Submission, array: str, label: str = "array") -> list[Submission]:
+    """The submissions of an array; `{}` in an argument stands for the index.
+
+    Raises as parse_array, and `usage` for an array with a key.
+    """
+    indices, at_once = parse_array(array, label)
+    if submission.key is not None:
+        raise InturnError(
+            "usage",
+            f"{label}: it excludes a key, which all its jobs would share",
+            "Give each job its own key, in the lines of a file: --from-file.",
+        )
     spec = submission.spec
     parts = [argument.split(PLACEHOLDER) for argument in spec.argv]
     jobs = []

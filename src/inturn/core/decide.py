@@ -127,7 +127,7 @@ def _at_the_gates(
     settled = tuple(edge for edge in edges if not edge.judged and edge.parent_phase == "completed")
     if settled:
         return Step("receipts", edges=settled)
-    open_since = _conditions_met_at(conditions, spec.wait_mode)
+    open_since = conditions_met_at(conditions, spec.wait_mode)
     event = judge_gates(job, edges, open_since, now)
     if event is not None:
         return Step("commit", event)
@@ -159,7 +159,7 @@ def judge_gates(
     return transitions.Event("gates_opened", "queued", due=_place(job, edges, open_since, now))
 
 
-def _conditions_met_at(conditions: Sequence[Condition], mode: str) -> int | None:
+def conditions_met_at(conditions: Sequence[Condition], mode: str) -> int | None:
     """When the conditions were met together (wall µs; 0 if there are none), or None if they are not."""
     times = [condition.satisfied_at for condition in conditions if condition.satisfied_at is not None]
     if not conditions:
@@ -211,18 +211,21 @@ def during_run(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: flo
 
 
 def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: float) -> Step:
-    """Record the result at once; then end what is left of the run; only then let go of the slots."""
+    """Record the result at once; then end what is left of the run; only then let go of the slots.
+
+    A result that nobody saw is recorded as lost when nothing is left: the crash budget is asked then.
+    """
+    assert sight.ended is not None
+    known = sight.ended.exit_code is not None or sight.ended.signal is not None
     fresh = None
-    if run.outcome is None:
-        ended = sight.ended
-        assert ended is not None
-        if ended.exit_code is None and ended.signal is None and not sight.leftovers:
-            return Step("commit", lose(job, spec, run, False, now, draw))
+    if run.outcome is None and known:
         fresh = run = _finished(job, spec, run, sight, now)
     if sight.leftovers and not spec.leave_children:
-        if fresh is not None:
+        if fresh is not None or job.phase != "stopping":
             return Step("commit", transitions.Event("leftovers_found", "stopping", run=fresh))
         return _stop(spec, sight, now)
+    if run.outcome is None:
+        return Step("commit", lose(job, spec, run, False, now, draw))
     return Step("commit", conclude(job, spec, run, fresh, now, draw))
 
 

@@ -47,7 +47,10 @@ _NEEDS_AN_OWNER = ("about_to_start", "gates_open")
 
 
 class Facts(NamedTuple):
-    """What is known of one job. `last_run` is its newest run; `place` is there if it is in line."""
+    """What is known of one job. `last_run` is its newest run; `place` is there if it is in line.
+
+    `workers` is as in Place, also for a job that is not in line.
+    """
 
     job: Job
     spec: Spec
@@ -56,6 +59,7 @@ class Facts(NamedTuple):
     last_run: Run | None = None
     agent: Agent | None = None
     place: Place | None = None
+    workers: str = ""
 
 
 def explain(job_id: int, known: Mapping[int, Facts], now: Now) -> tuple[Reason, ...]:
@@ -101,6 +105,12 @@ class _Teller:
         return (*_owner(facts), *reasons)
 
     def _live(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
+        reasons = self._standing(facts, depth)
+        if facts.workers == "none" and facts.place is None and facts.job.phase in ("waiting", "queued"):
+            reasons += (explain_line.no_worker(facts.job),)
+        return reasons
+
+    def _standing(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
         job = facts.job
         if job.phase == "waiting":
             return self._gates(facts, depth) or (
@@ -111,7 +121,7 @@ class _Teller:
         if job.phase == "submitting":
             return (Reason("submitting", "its supervisor is taking it over"),)
         if job.phase == "paused":
-            return (Reason("paused", "it is paused"),)
+            return (_paused(job),)
         return (explain_run.active(job, facts.last_run, self._now),)
 
     def _gates(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
@@ -166,9 +176,20 @@ def _owner(facts: Facts) -> Iterator[Reason]:
     who = f"its {agent.kind} (process {agent.pid})"
     if agent.life == "dead":
         message = f"{who} is dead: nobody acts for the job"
-        yield Reason("owner_dead", message, f"inturn cancel {facts.job.id}", facts.job.id)
+        yield Reason("owner_dead", message, "inturn recover", facts.job.id)
     else:
         yield Reason("owner_unknown", f"whether {who} is alive cannot be told from here", "", facts.job.id)
+
+
+def _paused(job: Job) -> Reason:
+    what = {
+        "waiting": "it is paused: what it waits for is not looked at",
+        "queued": "it is paused, and stands in no line",
+    }
+    message = what.get(
+        job.held_phase or "", "it is paused: its processes are stopped, and it keeps its slots"
+    )
+    return Reason("paused", message, f"inturn resume {job.id}", job.id)
 
 
 def _queued(facts: Facts, now: Now) -> tuple[Reason, ...]:

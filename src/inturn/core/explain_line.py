@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.admission import Capacity, Decision, Request
+    from inturn.core.held import Lane
     from inturn.core.job import Job
     from inturn.core.views import Holder, Scope
 else:
@@ -22,14 +23,18 @@ else:
 # So many of those who hold slots, or stand before a job, are named.
 NAMED = 5
 
+# So many who stand before a job are counted; that there are more of them is all that anybody needs to know.
+COUNTED = 10_000
+
 
 class Place(NamedTuple):
     """Where a job stands in line.
 
     `decision` is what admission would say now about `mine`, given `capacity`; `other_name` names the older
-    request in it. `before` counts those who stand before the job, and `first` are the first of them with
+    request in it. `before` counts those who stand before the job, to COUNTED and one more, and `first` are the first of them with
     their names. `scopes` are the pools and the store; `config_path` is the file that declares some of them.
-    `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves its queue.
+    `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves its queue. `held` are
+    its queue and its pool as far as they are paused.
     """
 
     mine: Request
@@ -41,17 +46,17 @@ class Place(NamedTuple):
     scopes: tuple[Scope, ...]
     config_path: str
     workers: str = ""
+    held: tuple[Lane, ...] = ()
 
 
 def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
     """Why the job has not been admitted, the weightiest first."""
-    told: list[Reason] = []
+    told = [_paused(lane) for lane in place.held]
     if job.in_line == SILENT:
         message = "it was offered slots and did not take them; it is left out until its owner shows up again"
         told.append(Reason("silent", message, f"inturn cancel {job.id}", job.id))
     if place.workers == "none":
-        message = f"no live worker serves the queue {quoted(job.queue)}"
-        told.append(Reason("no_worker", message, f"inturn work --queue {job.queue}", job.id))
+        told.append(no_worker(job))
     elif place.workers == "busy":
         message = f"no worker of the queue {quoted(job.queue)} may claim another job now"
         told.append(Reason("workers_busy", message, "", job.id))
@@ -62,6 +67,18 @@ def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
         message = f"younger requests have passed it {job.bypass_count} of {BYPASS_LIMIT} times"
         told.append(Reason("passed", message + "; then it is waited for", "", job.id))
     return tuple(told)
+
+
+def _paused(lane: Lane) -> Reason:
+    what = "is claimed from it" if lane.kind == "queue" else "is admitted to it"
+    message = f"the {lane.kind} {quoted(lane.name)} is paused: nothing {what}"
+    return Reason("paused", message, f"inturn resume --{lane.kind} {lane.name}")
+
+
+def no_worker(job: Job) -> Reason:
+    """That nobody would run the job, if it could be run."""
+    message = f"no live worker serves the queue {quoted(job.queue)}"
+    return Reason("no_worker", message, f"inturn work --queue {job.queue}", job.id)
 
 
 def _decided(job: Job, place: Place) -> Iterator[Reason]:
@@ -131,5 +148,6 @@ def _standing(place: Place) -> Reason:
     names = ", ".join(label(request.job_id, name) for request, name in place.first)
     if place.before > len(place.first):
         names += ", …"
-    message = f"it is number {place.before + 1} in line, after {names}"
+    number = f"number {place.before + 1}" if place.before <= COUNTED else f"beyond number {COUNTED}"
+    message = f"it is {number} in line, after {names}"
     return Reason("place", message, "inturn list --status queued")

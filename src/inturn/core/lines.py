@@ -41,10 +41,11 @@ def parse_lines(
     for number, line in enumerate(text.split(b"\n"), start=1):
         if not line.strip():
             continue
+        origin = f"{path}:{number}"
         try:
-            found += _submissions(_decode(decoder, line), number, defaults, surroundings, now, finish)
+            found += _submissions(_decode(decoder, line), origin, defaults, surroundings, now, finish)
         except InturnError as error:
-            raise InturnError(error.code, f"{path}:{number}: {error.message}", error.hint) from None
+            raise InturnError(error.code, f"{origin}: {error.message}", error.hint) from None
     if not found:
         raise InturnError("usage", f"{path}: there is no job in it", "Write one JSON object a line.")
     return found
@@ -69,7 +70,7 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _submissions(
     line: dict[str, Any],
-    number: int,
+    origin: str,
     defaults: Mapping[str, object],
     surroundings: Surroundings,
     now: Now,
@@ -86,10 +87,16 @@ def _submissions(
     values = dict(finish(apply_defaults(values, defaults, surroundings.supervised)))
     argv = _command(line)
     one = build(values, surroundings._replace(argv=argv), now, lambda name: name)
-    one = one._replace(line=number, ref=_ref(line), index_by_index=_each(line))
+    one = one._replace(origin=origin, ref=_ref(line), index_by_index=_each(line))
     if "array" not in line:
         return [one]
-    return expand(one, str(line["array"]))
+    return expand(one, _array(line["array"]))
+
+
+def _array(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InturnError("invalid_value", "array: not a text", 'Write for example: "array": "1-4,7%2"')
+    return str(value)
 
 
 def _command(line: dict[str, Any]) -> tuple[bytes, ...] | None:

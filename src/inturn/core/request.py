@@ -53,6 +53,12 @@ _POLICY_FIELDS = {
     "retry_jitter": "jitter",
     "retry_abort_at": "abort_at",
 }
+_POLICY_OPTIONS = (
+    *_POLICY_FIELDS,
+    *("retryable_exit_code", "retry_signal", "success_exit_code"),
+    *("retries", "max_runs", "success_target", "failure_limit"),
+)
+_ONE_RUN = Policy()
 _PREDICATE_OPTIONS = {"after_success": "success", "after_failed": "failed", "after_finish": "finish"}
 _CONDITION_OPTIONS = {
     "wait_until": "until",
@@ -192,17 +198,18 @@ def _check_job_timeout(found: Meanings, delay: int, label: Label) -> None:
 
 
 def _spec(found: Meanings, argv: tuple[bytes, ...], surroundings: Surroundings, label: Label) -> Spec:
-    spec = Spec(
+    chosen: dict[str, Any] = {"max_crashes": 0 if surroundings.supervised else QUEUED_MAX_CRASHES}
+    chosen.update((name, found[name]) for name in _SPEC_FIELDS if name in found)
+    return Spec(
         argv=argv,
-        cwd=_absolute(found.get("cwd", b""), surroundings.cwd),
+        cwd=_absolute(found["cwd"], surroundings.cwd) if "cwd" in found else surroundings.cwd,
         environment=surroundings.environment,
         umask=surroundings.umask,
         # A variable that is both removed and set is set, as with env(1).
         env_changes=(*found.get("unset_env", ()), *found.get("env", ())),
         policy=_policy(found, label),
-        max_crashes=0 if surroundings.supervised else QUEUED_MAX_CRASHES,
+        **chosen,
     )
-    return spec._replace(**{name: found[name] for name in _SPEC_FIELDS if name in found})
 
 
 def _absolute(path: bytes, base: bytes) -> bytes:
@@ -212,6 +219,8 @@ def _absolute(path: bytes, base: bytes) -> bytes:
 
 
 def _policy(found: Meanings, label: Label) -> Policy:
+    if found.keys().isdisjoint(_POLICY_OPTIONS):
+        return _ONE_RUN  # A file may have very many lines without a word on it.
     target, runs, failures = _limits(found)
     policy = Policy(
         retry_codes=tuple(found.get("retryable_exit_code", ())),

@@ -73,8 +73,8 @@ class Submission(NamedTuple):
     """One job to be stored: its specification, its place in line and what it waits for.
 
     `queue` is empty for a supervised job. `delay` (elapsed microseconds) and `at` (wall) exclude each other.
-    `line` is the line of the file that it came from, 0 if it came from the command line; `ref` is how other
-    lines call it. The jobs of an array follow each other, each with its `array_index` and
+    `origin` is the line of the file that it came from, as FILE:LINE, '' if it came from the command line;
+    `ref` is how other lines call it. The jobs of an array follow each other, each with its `array_index` and
     `array_size`; the first one's `at_once` says how many may run together. With `index_by_index` a dependency
     on an array is one on its job with the same index.
     """
@@ -96,7 +96,7 @@ class Submission(NamedTuple):
     array_size: int = 0
     at_once: int | None = None
     ref: str | None = None
-    line: int = 0
+    origin: str = ""
 
 
 def intersect(selectors: dict[int, list[tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:

@@ -17,10 +17,12 @@ else:
     from inturn.core.records import NamedTuple
 
 # Words for several statuses at once. `active` means what holds slots: a paused job does so with a target.
+# `unsuccessful` is what has ended otherwise than well.
 UMBRELLAS: dict[str, tuple[str, ...]] = {
     "active": (*ACTIVE, "paused"),
     "live": tuple(status for status in STATUSES if status not in OUTCOMES),
     "ended": OUTCOMES,
+    "unsuccessful": tuple(outcome for outcome in OUTCOMES if outcome != "success"),
 }
 
 
@@ -124,7 +126,7 @@ class Scope(NamedTuple):
     """The store-wide limit (an empty name) or a pool. `slots` is None for unlimited.
 
     `declared` says that the configuration file sets it; `in_line` counts the requests that wait for it.
-    `devices` is empty for a plain pool.
+    `devices` is empty for a plain pool. `paused`: nothing is admitted to it.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Scope(NamedTuple):
     in_line: int
     holders: tuple[Holder, ...]
     devices: tuple[str, ...] = ()
+    paused: bool = False
 
     @property
     def free(self) -> int | None:
@@ -142,10 +145,14 @@ class Scope(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """How many jobs have each status, by queue and pool, and the scopes; `counts` are by the same keys."""
+    """How many jobs have each status, by queue and pool, and the scopes; `counts` are by the same keys.
+
+    `paused` are the queues from which nothing is claimed.
+    """
 
     counts: Mapping[tuple[str, str, str], int]
     scopes: tuple[Scope, ...]
+    paused: frozenset[str] = frozenset()
 
     def by_status(self, queue: str | None = None, pool: str | None = None) -> dict[str, int]:
         """Jobs by status, of all queues and pools or of one of them; statuses without jobs are left out."""
@@ -157,8 +164,8 @@ class Totals(NamedTuple):
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues that have or had jobs; supervised jobs are in none."""
-        return tuple(sorted({queue for queue, _, _ in self.counts if queue}))
+        """The queues that have or had jobs, or are paused; supervised jobs are in none."""
+        return tuple(sorted({queue for queue, _, _ in self.counts if queue} | self.paused))
 
 
 def as_of(job: Job, now: Now) -> Job:

@@ -28,6 +28,7 @@ def job(view: View) -> Json:
         "id": it.id,
         "name": it.name,
         "phase": it.phase,
+        "held_phase": it.held_phase,
         "status": it.status,
         "outcome": it.outcome,
         "reason": it.reason,
@@ -180,13 +181,14 @@ def admission(holder: Holder, view: View) -> Json:
 
 
 def scope(it: Scope) -> Json:
-    """A pool, or the store-wide limit, and who uses it."""
+    """A pool, or the store-wide limit, and who uses it; `held`: it is paused, and admits nothing."""
     return {
         "name": it.name or None,
         "slots": it.slots,
         "used": it.used,
         "free": it.free,
         "in_line": it.in_line,
+        "held": it.paused,
         "declared": it.declared,
         "devices": list(it.devices),
         "holders": [
@@ -208,19 +210,26 @@ def scopes(found: Iterable[Scope]) -> Json:
 
 
 def totals(found: Totals) -> Json:
-    """How many jobs are where, in all, by queue and by pool."""
+    """How many jobs are where, in all, by queue and by pool.
+
+    A queue or pool is `held` if it is paused as a whole; `paused` counts jobs.
+    """
     store, *pools = found.scopes
     return {
         **counts(found.by_status()),
         "slots": store.slots,
         "used": store.used,
-        "queues": [{"name": queue, **counts(found.by_status(queue=queue))} for queue in found.queues],
+        "queues": [
+            {"name": queue, "held": queue in found.paused, **counts(found.by_status(queue=queue))}
+            for queue in found.queues
+        ],
         "pools": [
             {
                 "name": pool.name,
                 "slots": pool.slots,
                 "used": pool.used,
                 "free": pool.free,
+                "held": pool.paused,
                 **counts(found.by_status(pool=pool.name)),
             }
             for pool in pools

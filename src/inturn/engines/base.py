@@ -90,11 +90,11 @@ if TYPE_CHECKING:
         def sample(self) -> None:
             """Note how long the logs are by now, so that the order of the streams can be told. Cheap."""
 
-        def close(self) -> None:
+        def close(self, over: bool = True) -> None:
             """Give up all descriptors; logs that nobody can write to any more are removed if empty.
 
-            To be called when the result is stored: until then the logs prove whether the run is alive.
-            Ends nothing: what is still running goes on. May be repeated.
+            Unless `over`, they stay: until the result is stored they prove that something was started, and
+            whether it is alive. Ends nothing: what is still running goes on. May be repeated.
             """
 
     class Engine(Protocol):

@@ -11,7 +11,7 @@ import stat
 from inturn.engines import search
 from inturn.engines.base import Found, Launch, StartFailed
 from inturn.engines.process import Child, LocalRun, NativeId
-from inturn.host import clock, identity, logs, spawn, tree
+from inturn.host import clock, faults, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from inturn.host.logs import Streams
 
@@ -49,6 +49,7 @@ def _start(launch: Launch) -> LocalRun:
     stdin = _TERMINAL if launch.keep_stdin else _open_stdin(launch)
     try:
         streams = _open_logs(launch)
+        faults.point("run.logs_open")
         try:
             pid = _spawn(launch, executable, stdin, streams)
         except BaseException:
@@ -59,6 +60,7 @@ def _start(launch: Launch) -> LocalRun:
     finally:
         if not launch.keep_stdin:
             os.close(stdin)
+    faults.point("run.spawned")
     pidfd = _watch(pid)
     native = NativeId(_identity_of_child(pid), streams.ids)
     path = os.fsdecode(os.path.join(launch.cwd, executable))

@@ -165,15 +165,16 @@ class LocalRun:
         self._sampler.sample(clock.now().wall)
         tree.reap(spawn.awaited)
 
-    def close(self) -> None:
-        """Close the descriptors; remove logs that are empty and have no writer any more."""
+    def close(self, over: bool = True) -> None:
+        """Close the descriptors; if it is over, remove logs that are empty and have no writer any more."""
         if self._closed:
             return
         self._closed = True
         if self._pidfd >= 0:
             os.close(self._pidfd)
         self._sampler.close(clock.now().wall)
-        logs.remove_empty(self._stem)
+        if over:
+            logs.remove_empty(self._stem)
 
     def _members(self) -> list[Identity]:
         leader = self._native.leader
@@ -181,7 +182,8 @@ class LocalRun:
         # The kernel gives a number to nobody else while it is the session of somebody.
         if ended and identity.stat_fields(leader.pid) is not None:
             self._session = None
-        found = tree.members(self._token, self._native.log_files, self._session, leader.ticks)
+        files = logs.present(self._stem, self._native.log_files)
+        found = tree.members(self._token, files, self._session, leader.ticks)
         if ended and not any(self._in_session(process) for process in found):
             self._session = None
         return found

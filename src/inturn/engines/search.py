@@ -49,7 +49,7 @@ def _adopt(native: NativeId, token: str, log: str) -> Found:
 
 def _left_behind(native: NativeId, token: str, log: str) -> Found:
     """The leader is gone; what it left may be alive."""
-    members = tree.members(token, native.log_files, None, native.leader.ticks)
+    members = tree.members(token, logs.present(log, native.log_files), None, native.leader.ticks)
     if not members and logs.alive(log, native.log_files) != "held":
         return Found("gone", rebooted=native.leader.boot != clock.boot_id())
     return Found("alive", LocalRun(Adoptee(native.leader, -1), -1, native, token, log, "", ours=False))

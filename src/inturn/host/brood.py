@@ -9,18 +9,18 @@ import gc
 import os
 import struct
 
-from inturn.host import identity, locks
+from inturn.host import faults, identity, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NamedTuple
+    from typing import NamedTuple, NoReturn
 else:
     from inturn.core.records import NamedTuple
 
 HATCHED = 1  # it runs, and holds its lock
 ACCEPTED = 2  # it has taken its job over
-REFUSED = 3  # the system gives no more processes; the number is how many there are
+REFUSED = 3  # the number is how many have hatched: the system gives no more processes, or some have died
 
 _REPORT = struct.Struct("<BIQQ96s")
 _REPORTS_AT_ONCE = 512
@@ -40,28 +40,46 @@ def token_of(token: str, number: int) -> str:
     return f"{token}.{number}"
 
 
-def hatch(count: int, live: Callable[[int], None]) -> int:
-    """Fork `count` processes, each a session of its own that calls `live` with its number and ends with it.
+def hatch(count: int, live: Callable[[int, Callable[[], None]], None]) -> int:
+    """Fork `count` processes, each a session of its own that calls `live` and ends with it.
 
-    What the parent has loaded is frozen first: the garbage collector would otherwise write to every page, and
-    nothing of it would be shared. Returns how many there are: fewer if the system refuses another process.
+    `live` gets its number, and what it is to call when it has hatched. Returns how many have: fewer if the
+    system refuses another process, or if one has died before. What the parent has loaded is frozen first: the
+    garbage collector would otherwise write to every page, and nothing of it would be shared.
     """
     gc.collect()
     gc.freeze()
+    shells, shell = os.pipe()
     for number in range(count):
         try:
             pid = os.fork()
         except OSError:
-            return number
+            break
         if pid == 0:
-            status = 1
-            try:
-                os.setsid()
-                live(number)
-                status = 0
-            finally:
-                os._exit(status)
-    return count
+            os.close(shells)
+            _live(number, shell, live)
+        faults.point("nursery.forked")
+    os.close(shell)
+    # Ends when nobody is left who has neither hatched nor died.
+    hatched = 0
+    while data := os.read(shells, count):
+        hatched += len(data)
+    os.close(shells)
+    return hatched
+
+
+def _live(number: int, shell: int, live: Callable[[int, Callable[[], None]], None]) -> NoReturn:
+    def hatched() -> None:
+        os.write(shell, b".")
+        os.close(shell)
+
+    status = 1
+    try:
+        os.setsid()
+        live(number, hatched)
+        status = 0
+    finally:
+        os._exit(status)
 
 
 def report(fd: int, kind: int, number: int, lock: tuple[int, int]) -> None:

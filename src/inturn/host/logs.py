@@ -105,6 +105,16 @@ def file_ids(stem: str) -> tuple[FileId, ...]:
     return tuple(one for one in found if one is not None)
 
 
+def files(stem: str) -> tuple[str, ...]:
+    """The paths of all files that a run may have."""
+    return tuple(stem + suffix for suffix in (*SUFFIXES, _INDEX))
+
+
+def present(stem: str, ids: tuple[FileId, ...]) -> tuple[FileId, ...]:
+    """Those of a run's files that still lie there: the number of one that is gone may be another file's."""
+    return tuple(known for known, suffix in zip(ids, SUFFIXES, strict=False) if _id_of(stem + suffix) == known)
+
+
 def remove_empty(stem: str) -> None:
     """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
     kept = False

@@ -104,6 +104,21 @@ def members(
     return found
 
 
+def bearers(cookies: Collection[bytes]) -> list[Identity]:
+    """The living processes whose environment has one of these cookies; never ourselves."""
+    return [process for process, cookie in marked() if cookie in cookies]
+
+
+def marked() -> list[tuple[Identity, bytes]]:
+    """The living processes that have a cookie in their environment, with it; never ourselves."""
+    found = []
+    for pid in _all_pids():
+        process = None if pid == os.getpid() else identity.of(pid)
+        if process is not None and (cookie := _cookie_of(pid)):
+            found.append((process, cookie))
+    return found
+
+
 def signal_members(processes: Iterable[Identity], sig: int) -> None:
     """Signal exactly these processes; those that are gone or not ours to signal are passed over."""
     for process in processes:
@@ -147,6 +162,14 @@ def _carries(pid: int, cookie: bytes) -> bool:
         return cookie in b"\0" + _environment(pid)
     except OSError:  # gone, or not ours to read
         return False
+
+
+def _cookie_of(pid: int) -> bytes:
+    try:
+        entries = _environment(pid).split(b"\0")
+    except OSError:  # gone, or not ours to read
+        return b""
+    return next((entry[len(COOKIE) + 1 :] for entry in entries if entry.startswith(COOKIE + b"=")), b"")
 
 
 def _environment(pid: int) -> bytes:

@@ -6,7 +6,8 @@ import os
 
 from inturn.core import admission, transitions
 from inturn.core.job import IN_LINE, Run
-from inturn.store import admissions, jobs, owners
+from inturn.host import faults
+from inturn.store import admissions, held, jobs, owners
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -34,24 +35,21 @@ def request(tools: Tools, job: Job, now: Now) -> Transition | None:
     store = tools.store
     if job.in_line == IN_LINE and not _worth_asking(tools, job):
         return None
-    with store.writing():
+    with faults.commit("admit", store.writing()):
         admissions.promote(store, now)
         admissions.show_up(store, job)
         current = jobs.load(store, job.id)
         if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
             raise Stale(f"job {job.id} has changed")
-        return take(tools, current, now)
-
-
-def take(tools: Tools, job: Job, now: Now) -> Transition | None:
-    """Admit a job that is in line if it is its turn, inside the present write transaction."""
-    decision = admissions.settle(tools.store, job, now)
-    return _admit(tools, job, decision, now) if decision.admitted else None
+        decision = admissions.settle(store, current, now)
+        return admit(tools, current, decision, now) if decision.admitted else None
 
 
 def _worth_asking(tools: Tools, job: Job) -> bool:
     """A look without the write lock: most polls end here."""
     with tools.store.reading():
+        if held.load(tools.store).over(job.queue, job.pool):
+            return False
         mine = admissions.request_of(job)
         room, competing = admissions.view(tools.store, mine)
         decision = admission.decide(mine, competing, room)
@@ -59,8 +57,8 @@ def _worth_asking(tools: Tools, job: Job) -> bool:
     return decision.admitted or decision.reason == "yields"
 
 
-def _admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Transition:
-    """Take the slots and reserve the run, in the present transaction."""
+def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Transition:
+    """Take the slots of a job whose turn it is and reserve the run, in the present write transaction."""
     number = job.runs + 1
     run = Run(
         job_id=job.id,

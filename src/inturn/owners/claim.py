@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inturn.host import faults
 from inturn.owners import admit
 from inturn.store import admissions, gates, jobs, lanes, owners, settle
 
@@ -23,10 +24,17 @@ GATES_AT_MOST = 1000
 
 
 class Claim(NamedTuple):
-    """What an attempt to claim came to: the admitted job, or None; then whether the queues are settled."""
+    """What an attempt to claim came to: the admitted job, or None.
+
+    Without one, `settled` says whether the queues are settled, `unfinished` whether more is overdue than one
+    transaction settles, and `yields` whether somebody else has been offered the slots: should they not take
+    them, no commit will tell.
+    """
 
     admitted: Transition | None
     settled: bool = False
+    unfinished: bool = False
+    yields: bool = False
 
 
 def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bool) -> Claim:
@@ -35,7 +43,7 @@ def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bo
     `queues` gives each queue's ceiling, None for none. What is overdue is settled first, and whether the
     queues are settled is read in the same snapshot as the failed claim, so that nothing slips between them.
     """
-    with tools.store.writing():
+    with faults.commit("claim", tools.store.writing()):
         return take_next(tools, queues, now, draining)
 
 
@@ -44,13 +52,20 @@ def take_next(tools: Tools, queues: Mapping[str, int | None], now: Now, draining
     store = tools.store
     _catch_up(tools, now)
     owners.show_up(store, tools.owner)
+    yields = False
     for request in _candidates(store, queues):
         job = jobs.load(store, request.job_id)
         assert job is not None
-        admitted = admit.take(tools, job, now)
-        if admitted is not None:
-            return Claim(admitted)
-    return Claim(None, draining and lanes.is_settled(store, queues))
+        decision = admissions.settle(store, job, now)
+        if decision.admitted:
+            return Claim(admit.admit(tools, job, decision, now))
+        yields = yields or decision.reason == "yields"
+    return Claim(
+        None,
+        settled=draining and lanes.is_settled(store, queues),
+        unfinished=settle.pending(store, now),
+        yields=yields,
+    )
 
 
 def _catch_up(tools: Tools, now: Now) -> None:
@@ -87,5 +102,5 @@ def adopt_gates(tools: Tools, queues: Collection[str], room: int) -> list[int]:
     """Take over waiting jobs of the queues whose conditions nobody looks at; returns their ids."""
     if room <= 0 or not gates.unwatched(tools.store, queues):
         return []
-    with tools.store.writing(durable=False):
+    with faults.commit("watch", tools.store.writing(durable=False)):
         return gates.adopt(tools.store, tools.owner, queues, room)

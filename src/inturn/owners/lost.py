@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def resolve(job: Job, spec: Spec, run: Run, found: Found, now: Now, draw: float) -> Event:
-    """The event for a run that was found to be `gone`, or that was `never` started."""
-    if found.state == "never" and run.outcome is None:
+    """The event for a run that was found to be `gone`, or that was `never` started.
+
+    After a reboot a log that is missing proves nothing: it may have been created and not have reached the
+    disk when the power failed.
+    """
+    if found.state == "never" and run.outcome is None and not found.rebooted:
         return decide.withdraw(job, run, now)
     return decide.lose(job, spec, run, found.rebooted, now, draw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inturn.core.moment import MILLISECOND
 from inturn.core.polling import jittered, poll_interval
 from inturn.errors import InturnError
-from inturn.host import wake
+from inturn.host import faults, wake
 from inturn.owners import vigil
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
@@ -53,7 +53,7 @@ class Owner:
             # when the store can be read again, it says what was committed.
             self._version = UNREAD
             waits = [AFTER_ERROR]
-        if self._finished():
+        if self.finished():
             return set()
         watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(min(waits), 0))
@@ -76,7 +76,8 @@ class Owner:
         """Look for more to do; returns when to look again (µs). A supervisor has its one job."""
         return []
 
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
         return not self.tasks
 
     def _ended(self, task: Task) -> None:
@@ -84,11 +85,16 @@ class Owner:
 
     def _observe(self) -> None:
         """Look at the store: whatever others have committed shows in its version."""
-        version = self._tools.store.version()
+        store = self._tools.store
+        stirred, store.stirred = store.stirred, set()
+        version = store.version()
         if version == self._version:
+            for task in self.tasks:
+                if task.job.id in stirred:
+                    task.reload()
             return
         was_unread, self._version = self._version == UNREAD, version
-        self._interval = poll_interval(owners.count_live(self._tools.store))
+        self._interval = poll_interval(owners.count_live(store))
         for task in self.tasks:
             task.reload()
         if was_unread:
@@ -134,6 +140,6 @@ class Owner:
         return any(task.job.phase in ("queued", "waiting") for task in self.tasks)
 
     def _renew(self, now: Now) -> None:
-        with self._tools.store.writing(durable=False):
+        with faults.commit("renew", self._tools.store.writing(durable=False)):
             owners.renew_lease(self._tools.store, self._tools.owner, now)
         self._renew_at = now.mono + owners.RENEW_EVERY

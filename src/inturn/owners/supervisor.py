@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from inturn.host import faults
+from inturn.owners import acceptance
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
-from inturn.store.transaction import CommitUnknown, Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,19 +14,9 @@ if TYPE_CHECKING:
 
 
 def take_over(tools: Tools, owner: Owner) -> bool:
-    """Accept the job that was submitted in our name; False if it was given up before we came."""
-    for job in jobs.owned_by(tools.store, tools.owner):
-        task = Task(tools, job)
-        if job.phase == "submitting":
-            try:
-                task.accept()
-            except Stale:
-                return False
-            except CommitUnknown:
-                task.reload()
-                if task.job.phase == "submitting":
-                    raise
-        owner.tasks.append(task)
+    """Take care of the job that was submitted in our name; False if it was given up before we came."""
+    acceptance.accept(tools.store, tools.owner, tools.now())
+    owner.tasks += [Task(tools, job) for job in jobs.owned_by(tools.store, tools.owner)]
     return bool(owner.tasks)
 
 
@@ -39,5 +30,5 @@ def say_goodbye(tools: Tools) -> None:
     """Leave the registry."""
     # Whoever completes its own job has retired in the same transaction.
     if owners.load(tools.store, tools.owner) is not None:
-        with tools.store.writing(durable=False):
+        with faults.commit("retire", tools.store.writing(durable=False)):
             owners.retire(tools.store, tools.owner)

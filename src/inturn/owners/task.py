@@ -14,12 +14,13 @@ from inturn import conditions
 from inturn.conditions.base import Observation, Surroundings
 from inturn.core import decide, transitions
 from inturn.core.environment import device_variables, job_environment, run_environment
-from inturn.core.job import ACTIVE, Job, Run
+from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import Launch, StartFailed
-from inturn.host import spawn
+from inturn.host import faults, spawn, tree
 from inturn.owners import admit
 from inturn.owners.lost import resolve
+from inturn.owners.remains import probe_cookie
 from inturn.store import gates, jobs, owners, settings, specs
 from inturn.store.transaction import Stale
 
@@ -49,6 +50,8 @@ class Task:
         self._conditions: list[Condition] = []
         self._next_look: dict[int, int] = {}
         self._pending: dict[int, tuple[Condition, Pending]] = {}
+        self._seen: set[int] = set()
+        self._advanced = False
         self._run = run
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
@@ -65,6 +68,11 @@ class Task:
     def holds_slots(self) -> bool:
         """Whether a lease must be kept for it."""
         return transitions.holds_slots(self.job)
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether all wait conditions that were due have been looked at, by this owner, at least once."""
+        return self._advanced and self._seen.issuperset(self._pending)
 
     @property
     def live(self) -> bool:
@@ -87,11 +95,14 @@ class Task:
         """Read the job again, since the store has changed."""
         fresh = jobs.load(self._store, self.job.id)
         assert fresh is not None, "a job that has an owner is not pruned"
+        if fresh.revision != self.job.revision:
+            self._spec = specs.load(self._store, fresh.id)  # It may have been edited.
         self.job = fresh
         self._load_gates()
-        if self.holds_slots and self._run is not None and self._run.number == fresh.runs:
+        if (self.holds_slots or self.live) and self._run is not None and self._run.number == fresh.runs:
             stored = jobs.load_run(self._store, fresh.id, fresh.runs)
-            if stored is not None and stored.native_id:  # else we know more of it than the store
+            # One that is not bound yet we know better than the store.
+            if stored is not None and (stored.native_id or stored.outcome is not None):
                 self._run = stored
         # A commit that seemed to fail may have ended the run.
         if self.done or (self.live and not self.holds_slots):
@@ -104,7 +115,7 @@ class Task:
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""
-        if self.job.phase in ("waiting", "queued"):
+        if not self.holds_slots and not self.done:
             try:
                 event = transitions.Event("cancelled", "completed", "requested", "cancelled")
                 self._commit(event, self._tools.now())
@@ -118,25 +129,18 @@ class Task:
 
     def stop(self, reason: str) -> None:
         """Ask for the end of the run, unless that is under way for a heavier reason."""
-        if self.job.phase in ACTIVE and transitions.heavier(reason, self.job.stop_reason):
+        if self.holds_slots and transitions.heavier(reason, self.job.stop_reason):
             try:
                 self._commit(transitions.Event("stop_requested", "stopping", reason), self._tools.now())
             except Stale:
                 self.reload()
-
-    def accept(self) -> None:
-        """Take a job over that has just been submitted.
-
-        Raises Stale if it was cancelled, or declared failed, before we came.
-        """
-        target = "waiting" if self._edges or self._conditions else "queued"
-        self._commit(transitions.Event("accepted", target), self._tools.now())
 
     def advance(self) -> int | None:
         """Do everything that can be done now; returns the microseconds until there may be more.
 
         None means that only a change of the store, or a descriptor, can bring more.
         """
+        self._advanced = True
         while not self.done:
             now = self._tools.now()
             step = self._next(now)
@@ -158,6 +162,8 @@ class Task:
                 self.job, self._spec, self._edges, self._conditions, self._next_look, now
             )
         if self._run is None or self._run.number != self.job.runs:
+            # The commit that ended the run in our hands, and began another one, seemed to fail.
+            self._let_go()
             self._run = jobs.load_run(self._store, self.job.id, self.job.runs)
         assert self._run is not None
         if self._running is None:
@@ -183,7 +189,7 @@ class Task:
             assert step.event is not None
             self._commit(step.event, now)
         elif step.kind == "receipts":
-            with self._store.writing():
+            with faults.commit("receipts", self._store.writing()):
                 gates.write_receipts(self._store, step.edges, now)
             self._edges = gates.edges(self._store, self.job.id)
         elif step.kind == "look":
@@ -211,7 +217,7 @@ class Task:
         meanwhile = tools.meanwhile if event.kind in ("ended", "repeated") else None
         afterwards = None
         # Binding a process may be lost with the machine: the process is lost with it.
-        with self._store.writing(durable=event.kind != "started"):
+        with faults.commit("task", self._store.writing(durable=event.kind != "started"), event.kind):
             jobs.commit(self._store, [transition], now, tools.owner, wake=meanwhile is None)
             if tools.alone and event.to == "completed":
                 owners.retire(self._store, tools.owner)
@@ -230,7 +236,9 @@ class Task:
 
     def _let_go(self) -> None:
         if self._running is not None:
-            self._running.close()
+            faults.point("run.closing")
+            self._running.close(over=self._run is not None and self._run.outcome is not None)
+            faults.point("run.closed")
             self._running = None
         for _, pending in self._pending.values():
             pending.abandon()
@@ -239,7 +247,8 @@ class Task:
         self._sight = decide.Sight()
 
     def _look(self, wanted: tuple[Condition, ...], now: Now) -> None:
-        surroundings = Surroundings(self._spec.cwd, job_environment(self._spec), self._spec.probe_timeout)
+        environment = {**job_environment(self._spec), tree.COOKIE: self._probe_cookie()}
+        surroundings = Surroundings(self._spec.cwd, environment, self._spec.probe_timeout)
         for condition in wanted:
             seen = conditions.start(condition, surroundings, now)
             if isinstance(seen, Observation):
@@ -249,6 +258,11 @@ class Task:
                 spawn.awaited.add(seen.pid)
                 # Until it has ended, nobody starts it again.
                 self._next_look[condition.position] = seen.deadline
+
+    def _probe_cookie(self) -> bytes:
+        """By which our probes are found if we die before they end; nothing of them belongs to a run."""
+        me = owners.load(self._store, self._tools.owner)
+        return b"" if me is None else probe_cookie(me.token)
 
     def _collect_observations(self, now: Now) -> None:
         for position, (condition, pending) in list(self._pending.items()):
@@ -260,12 +274,13 @@ class Task:
 
     def _observed(self, condition: Condition, seen: Observation, now: Now) -> None:
         self._next_look[condition.position] = now.mono + self._spec.wait_poll
+        self._seen.add(condition.position)
         fresh = condition._replace(
             satisfied_at=now.wall if seen.satisfied else None,
             observed_at=now.wall,
             diagnostic=seen.diagnostic,
         )
-        with self._store.writing(durable=seen.satisfied):
+        with faults.commit("observe", self._store.writing(durable=seen.satisfied)):
             gates.write_observation(self._store, fresh)
         self._conditions = [
             fresh if known.position == fresh.position else known for known in self._conditions
@@ -282,6 +297,7 @@ class Task:
             self._commit(resolve(self.job, self._spec, run, found, now, self._tools.draw()), now)
             return True
         self._running = found.running
+        faults.point("run.found")
         # Whether it has been told to stop or to go on is not known: it is told again.
         self._sight = decide.Sight(halted=self.job.phase != "paused")
         if not run.native_id:
@@ -289,8 +305,7 @@ class Task:
                 native_id=found.running.native_id, started_at=now.wall, watch=Stopwatch().start(now)
             )
             if self.job.phase != "starting":
-                with self._store.writing(durable=False):
-                    jobs.write_run(self._store, self._run)
+                self._identify(self._run)
         return True
 
     def _stem(self, run: Run) -> str:
@@ -299,6 +314,7 @@ class Task:
     def _launch(self, now: Now) -> None:
         run = self._run
         assert run is not None
+        faults.point("run.launching")
         try:
             self._running = self._tools.engine.start(self._launch_of(run))
         except StartFailed as failure:
@@ -310,6 +326,7 @@ class Task:
             )
             self._conclude_start(failed, now)
             return
+        faults.point("run.launched")
         self._run = run._replace(
             native_id=self._running.native_id,
             executable=os.fsencode(self._running.executable),
@@ -360,12 +377,18 @@ class Task:
             self._commit(transitions.Event("started", "running", run=run), now)
         except Stale:
             self.reload()
-            with self._store.writing(durable=False):
-                jobs.write_run(self._store, run)
+            if not self.done:
+                self._identify(run)
+
+    def _identify(self, run: Run) -> None:
+        """Record which process the run is, apart from any transition."""
+        with faults.commit("identify", self._store.writing(durable=False)):
+            jobs.write_run(self._store, run)
 
     def _signal(self, how: str, now: Now) -> None:
         """STOP, CONT, TERM or KILL the whole run; a stopped process hears TERM only once it goes on."""
         assert self._running is not None
+        faults.point("signal." + how)
         if how == "halt":
             self._running.signal_tree(_signal.SIGSTOP)
             self._sight = self._sight._replace(halted=True)
@@ -379,3 +402,4 @@ class Task:
         else:
             self._running.signal_tree(_signal.SIGKILL)
             self._sight = self._sight._replace(kill_at=now.mono)
+        faults.point("signalled." + how)

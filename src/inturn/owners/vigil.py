@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from inturn.host import identity, locks, paths
+from inturn.host import paths, pulse
 from inturn.store import owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inturn.core.moment import Now
+    from inturn.host.identity import Verdict
     from inturn.store.db import Store
     from inturn.store.owners import Owner
 
@@ -21,19 +24,13 @@ def anyone_dead(store: Store, directory: str, now: Now, draw: float) -> bool:
     return any(one.gone_at is not None or verdict(directory, one) == "dead" for one in suspects)
 
 
-def verdict(directory: str, owner: Owner) -> str:
-    """Whether an owner is `alive`, `dead` or `unknown`.
+def any_dead_owner_of(store: Store, directory: str, job_ids: Iterable[int]) -> bool:
+    """Whether one of these jobs has an owner that is dead."""
+    found = owners.of_jobs(store, job_ids)
+    return any(one.gone_at is not None or verdict(directory, one) == "dead" for one in found)
 
-    A held lock proves life. A free one proves death, because it is the very file that was locked. If the file
-    is gone or another one, only a process that is certainly gone is proof.
-    """
+
+def verdict(directory: str, owner: Owner) -> Verdict:
+    """Whether an owner is `alive`, `dead` or `unknown`; see `inturn.host.pulse`."""
     lock_path, _ = paths.owner_files(directory, owner.token)
-    finding = locks.probe(lock_path, owner.lock_dev, owner.lock_ino)
-    if finding == "held":
-        return "alive"
-    if finding == "free":
-        return "dead"
-    try:
-        return "dead" if identity.verify(identity.parse(owner.identity)) == "dead" else "unknown"
-    except ValueError:
-        return "unknown"
+    return pulse.verdict(lock_path, owner.lock_dev, owner.lock_ino, owner.identity)

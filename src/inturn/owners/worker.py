@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from inturn.host import faults
 from inturn.owners import claim
-from inturn.owners.owner import Owner
+from inturn.owners.owner import UNREAD, Owner
 from inturn.owners.task import Task
 from inturn.store import admissions, gates, jobs, owners, settle
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
+
+# What the store was like at the last failed claim: its version, and our own changes, which do not show there.
+NEVER = (UNREAD, UNREAD)
 
 
 class Orders(NamedTuple):
@@ -39,7 +43,7 @@ class Worker(Owner):
         self._stops_asked = 0
         self._stops_heeded = 0
         self._exhausted = False
-        self._refused_at = -1
+        self._refused_at = NEVER
 
     def ask_to_stop(self) -> None:
         """To be called by a signal handler: once to claim nothing more, twice to put running jobs back."""
@@ -60,15 +64,24 @@ class Worker(Owner):
 
     def work(self) -> None:
         """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""
-        with self._tools.store.writing(durable=False):
-            owners.serve(self._tools.store, self._tools.owner, self._orders.queues, self._orders.places)
-        while not self._finished():
+        self.begin()
+        while not self.finished():
             self.turn()
-        with self._tools.store.writing(durable=False):
+        self.end()
+
+    def begin(self) -> None:
+        """Say in the registry which queues are served from now on."""
+        with faults.commit("serve", self._tools.store.writing(durable=False)):
+            owners.serve(self._tools.store, self._tools.owner, self._orders.queues, self._orders.places)
+
+    def end(self) -> None:
+        """Leave the registry, and to others what waits."""
+        with faults.commit("retire", self._tools.store.writing(durable=False)):
             gates.disown(self._tools.store, self._tools.owner)
             owners.retire(self._tools.store, self._tools.owner)
 
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether there is nothing left to do: the orders are fulfilled, and nothing runs any more."""
         return self._exhausted and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:
@@ -84,10 +97,15 @@ class Worker(Owner):
     def _claim(self) -> bool:
         """Claim a job; returns whether to go on claiming."""
         version = self._tools.store.version()
+        looked = all(task.has_looked for task in self.tasks if not task.holds_slots)
         result = claim.claim(self._tools, self._orders.queues, self._tools.now(), self._orders.drain)
         if result.admitted is None:
-            self._refused_at = version
-            self._exhausted = result.settled or self._orders.once
+            if result.unfinished:
+                return True
+            refused_at = (version, self._tools.store.own_changes())
+            self._refused_at = NEVER if result.yields or not looked else refused_at
+            # What a condition shows that nobody has looked at yet may be a job to run.
+            self._exhausted = looked and (result.settled or self._orders.once)
             return False
         transition = result.admitted
         self.tasks.append(Task(self._tools, transition.after, transition.event.run))
@@ -100,7 +118,8 @@ class Worker(Owner):
         A worker that drains or runs one job asks in any case: the answer may be that it is done.
         """
         store, now = self._tools.store, self._tools.now()
-        if store.version() == self._refused_at and admissions.next_due(store, now) > 0:
+        unchanged = (store.version(), store.own_changes()) == self._refused_at
+        if unchanged and admissions.next_due(store, now) > 0:
             return settle.pending(store, now)
         if self._orders.drain or self._orders.once:
             return True
@@ -108,11 +127,6 @@ class Worker(Owner):
 
     def _waits_for_others(self) -> bool:
         return True
-
-    def _ended(self, task: Task) -> None:
-        super()._ended(task)
-        # What we commit ourselves does not show in the version.
-        self._refused_at = -1
 
     def _free_places(self) -> int:
         return self._orders.places - sum(task.holds_slots for task in self.tasks)
@@ -128,7 +142,7 @@ class Worker(Owner):
         if self._stops_asked > self._stops_heeded:
             if not self._stops_heeded:
                 self._exhausted = True
-                with self._tools.store.writing(durable=False):
+                with faults.commit("stop_accepting", self._tools.store.writing(durable=False)):
                     owners.stop_accepting(self._tools.store, self._tools.owner)
             if self._stops_asked > 1:
                 for task in self.tasks:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.moment import Now
+    from inturn.service.standby import Standby
     from inturn.store.db import Store
 else:
     from inturn.core.records import NamedTuple
@@ -18,7 +19,8 @@ class Context(NamedTuple):
 
     `store` is None where a store that does not exist is only looked at. `config_origin` says what named the
     configuration file. `supervisor` is the command of a supervisor process, to be followed by the store's
-    directory and the owner's token. `notice` tells the user something, on stderr.
+    directory and the owner's token; `standby` is one that has been started in advance for the one job that is
+    to be submitted. `notice` tells the user something, on stderr.
     """
 
     directory: str
@@ -28,3 +30,4 @@ class Context(NamedTuple):
     config_origin: str
     supervisor: tuple[str, ...]
     notice: Callable[[str], None]
+    standby: Standby | None = None

@@ -9,12 +9,13 @@ from inturn.core.duration import format_duration
 from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import TABLE, Event
 from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.store import jobs, settle, watch
 from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import NamedTuple
 
     from inturn.core.job import Job
@@ -27,6 +28,9 @@ else:
 # How often a waiting command asks whether the store has changed (µs): often at first, when most waits end.
 _FIRST_INTERVAL = 20 * MILLISECOND
 _LONGEST_INTERVAL = 100 * MILLISECOND
+
+# How often it looks whether the owners of the awaited jobs live (µs).
+TEND_EVERY = 3 * SECOND
 
 # A look at very many jobs may take at most one part in so many of the time.
 _LOOK_SHARE = 10
@@ -57,7 +61,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
     wanted = list(dict.fromkeys(job_ids))
     results: list[Cancelled] = []
     try:
-        with store.writing():
+        with faults.commit("cancel", store.writing()):
             now = context.now()
             jobs.commit(store, settle.overdue(store, now), now)
             batch: list[Transition] = []
@@ -84,7 +88,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
 
 def _cancellation(job: Job) -> Event | None:
     """The event that cancels a job; None if it has ended or is already being stopped for that."""
-    if job.phase in TABLE["cancelled"][0]:
+    if job.phase in TABLE["cancelled"][0] and not transitions.holds_slots(job):
         return Event("cancelled", "completed", "requested", "cancelled")
     if job.phase in TABLE["stop_requested"][0] and transitions.heavier("cancelled", job.stop_reason):
         return Event("stop_requested", "stopping", "cancelled")
@@ -111,16 +115,18 @@ def wait_for(
     job_ids: Iterable[int],
     timeout: int | None = None,
     progress: Callable[[Sequence[Job]], None] | None = None,
+    tend: Callable[[Collection[int]], None] | None = None,
 ) -> list[Job]:
     """Block until all these jobs are completed; they, in the order given.
 
     `timeout` is in microseconds of elapsed time. `progress` is told the jobs at first and whenever one has
-    changed. Jobs that nobody owns are settled meanwhile: a deadline that has passed ends them without a
-    worker. Raises InturnError `not_found`, and `incomplete` after the timeout.
+    changed. `tend` is called now and then with those that are awaited, to see whether their owners live. Jobs
+    that nobody owns are settled meanwhile: a deadline that has passed ends them without a worker. Raises
+    InturnError `not_found`, and `incomplete` after the timeout.
     """
     store = _store(context)
-    started = context.now().mono
-    _settle(context, store)
+    started = tended = context.now().mono
+    jobs.catch_up(store, context.now)
     version = store.version()
     awaited = _Awaited(store, job_ids)
     cost = 0
@@ -135,27 +141,19 @@ def wait_for(
         pause = max(_interval(elapsed), _LOOK_SHARE * cost)
         sleep((pause if timeout is None else min(pause, timeout - elapsed)) / SECOND)
         awaited.changed = False
-        settled = _settle(context, store)
+        acted = jobs.catch_up(store, context.now)
+        if tend is not None and context.now().mono - tended >= TEND_EVERY:
+            tend(awaited.open)
+            tended = context.now().mono
+            acted = True
         # Asked before the look: what is committed in between will show as another version.
         fresh = store.version()
-        if settled or fresh != version:
+        # What we have committed ourselves does not show in the version.
+        if acted or fresh != version:
             version = fresh
             before = context.now().mono
             awaited.look()
             cost = context.now().mono - before
-
-
-def _settle(context: Context, store: Store) -> bool:
-    """Do what is overdue for jobs that nobody owns; whether there was anything to do."""
-    if not settle.pending(store, context.now()):
-        return False
-    try:
-        with store.writing():
-            now = context.now()
-            jobs.commit(store, settle.overdue(store, now), now)
-    except CommitUnknown:
-        pass  # What is still overdue is found again.
-    return True
 
 
 class _Awaited:

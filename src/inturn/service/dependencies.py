@@ -12,22 +12,28 @@ from inturn.store import gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from types import TracebackType
 
     from inturn.core.moment import Now
     from inturn.core.spec import Submission, WantedCondition
     from inturn.service.context import Context
+    from inturn.store.db import Store
 
     # By ref: the ids of its jobs, by their index in the array; None for a job that is in none.
     Members = dict[str, dict[int | None, int]]
+    # By selector and index: the ids of the jobs that are meant.
+    Resolved = dict[tuple[str, int | None], list[int]]
+
+# One submission makes at most so many edges: a bound on its memory, and on how long it holds the write lock.
+MOST_EDGES = 1_000_000
 
 
 class naming_line:  # noqa: N801 - used like a function
     """Errors raised inside name the line of the file that the submission came from, if it came from one."""
 
     def __init__(self, submission: Submission) -> None:
-        self._line = submission.line
+        self._origin = submission.origin
 
     def __enter__(self) -> None:
         pass
@@ -35,24 +41,23 @@ class naming_line:  # noqa: N801 - used like a function
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._line and isinstance(error, InturnError):
-            raise InturnError(error.code, f"line {self._line}: {error.message}", error.hint) from error
+        if self._origin and isinstance(error, InturnError):
+            raise InturnError(error.code, f"{self._origin}: {error.message}", error.hint) from error
 
 
 def check_references(submissions: Sequence[Submission]) -> None:
     """Refuse an `@ref` that no line defines, one that two define, and a cycle; needs no store.
 
-    Raises InturnError `unknown_reference`, `conflict` or `cycle`, naming the lines.
+    Raises InturnError `unknown_reference`, `usage` or `cycle`, naming the lines.
     """
-    lines: dict[str, int] = {}
+    lines: dict[str, str] = {}
     for submission in submissions:
         ref = submission.ref
-        if ref is not None and lines.setdefault(ref, submission.line) != submission.line:
-            raise InturnError(
-                "usage",
-                f"line {submission.line}: ref {ref!r} is that of line {lines[ref]}",
-                "Give each line a ref of its own.",
-            )
+        if ref is not None and lines.setdefault(ref, submission.origin) != submission.origin:
+            with naming_line(submission):
+                raise InturnError(
+                    "usage", f"the ref {ref!r} is that of {lines[ref]}", "Give each line a ref of its own."
+                )
     waits_for: dict[str, list[str]] = {}
     for submission in submissions:
         for name in _references(submission):
@@ -65,7 +70,7 @@ def check_references(submissions: Sequence[Submission]) -> None:
             waits_for.setdefault(submission.ref, []).extend(_references(submission))
     cycle = find_cycle(waits_for)
     if cycle is not None:
-        path = " -> ".join(f"{name} (line {lines[name]})" for name in cycle)
+        path = " -> ".join(f"{name} ({lines[name]})" for name in cycle)
         raise InturnError(
             "cycle", f"dependencies lead back to where they came from: {path}", "Break the circle."
         )
@@ -75,54 +80,96 @@ def _references(submission: Submission) -> list[str]:
     return [edge.selector[1:] for edge in submission.edges if edge.selector.startswith("@")]
 
 
-def store_gates(context: Context, submissions: Sequence[Submission], stored: Sequence[int], now: Now) -> None:
-    """Store the edges and wait conditions of jobs that have just been stored under the ids `stored`.
+def resolve(context: Context, submissions: Sequence[Submission]) -> Resolved:
+    """The jobs that the selectors of these submissions mean, `@ref` apart: before they are stored themselves.
 
-    Raises InturnError not_found, ambiguous or contradiction.
+    Raises InturnError not_found or ambiguous.
     """
-    store = context.store
-    assert store is not None
+    found: Resolved = {}
+    for submission in submissions:
+        for edge in submission.edges:
+            meant = _meant(edge.selector, submission)
+            if not edge.selector.startswith("@") and meant not in found:
+                with naming_line(submission):
+                    found[meant] = _members(context, *meant)
+    return found
+
+
+def _meant(selector: str, submission: Submission) -> tuple[str, int | None]:
+    """A selector, and the index of the array's job that is meant; None for all of it, or for what is none."""
+    return selector, submission.array_index if submission.index_by_index else None
+
+
+def _members(context: Context, selector: str, index: int | None) -> list[int]:
+    if index is not None:
+        return [select.resolve_index(context, selector, index)]
+    return select.resolve_members(context, selector)
+
+
+def store_gates(
+    store: Store,
+    submissions: Sequence[Submission],
+    ids: Sequence[int],
+    fresh: Sequence[int],
+    resolved: Resolved,
+    now: Now,
+) -> None:
+    """Store the edges and wait conditions of those whose positions are `fresh`; `ids` are those of all.
+
+    Raises InturnError not_found, contradiction, or invalid_value for more edges than MOST_EDGES.
+    """
     members: Members = {}
-    for submission, job_id in zip(submissions, stored, strict=True):
+    for submission, job_id in zip(submissions, ids, strict=True):
         if submission.ref is not None:
             members.setdefault(submission.ref, {})[submission.array_index] = job_id
-    for submission, job_id in zip(submissions, stored, strict=True):
-        if submission.edges or submission.conditions:
+    edges: list[tuple[int, int, tuple[str, ...]]] = []
+    conditions: list[Condition] = []
+    for at in fresh:
+        submission = submissions[at]
+        if submission.edges:
             with naming_line(submission):
-                edges = _edges(context, submission, members)
-            conditions = [_condition(at, one, now) for at, one in enumerate(submission.conditions)]
-            gates.insert(store, job_id, edges, conditions)
+                edges += _edges(ids[at], submission, resolved, members)
+                if len(edges) > MOST_EDGES:
+                    raise _too_many_edges()
+        for position, wanted in enumerate(submission.conditions):
+            conditions.append(_condition(ids[at], position, wanted, now))
+    gates.insert_all(store, edges, conditions)
 
 
-def _edges(context: Context, submission: Submission, members: Members) -> dict[int, tuple[str, ...]]:
+def _too_many_edges() -> InturnError:
+    return InturnError(
+        "invalid_value",
+        f"there would be more than {MOST_EDGES} dependencies: each job on each job of an array",
+        "With --each they go index by index; or let all depend on one job that depends on the array.",
+    )
+
+
+def _edges(
+    job_id: int, submission: Submission, resolved: Resolved, members: Members
+) -> list[tuple[int, int, tuple[str, ...]]]:
     wanted: dict[int, list[tuple[str, ...]]] = {}
     for edge in submission.edges:
-        for parent in _parents(context, edge.selector, submission, members):
+        meant = _meant(edge.selector, submission)
+        parents = resolved[meant] if meant in resolved else _in_batch(*meant, members)
+        for parent in parents:
             wanted.setdefault(parent, []).append(edge.outcomes)
-    return intersect(wanted)
+    return [(job_id, parent, outcomes) for parent, outcomes in intersect(wanted).items()]
 
 
-def _parents(context: Context, selector: str, submission: Submission, members: Members) -> list[int]:
-    """The jobs that a dependency means: one, or all of an array, or that of the same index."""
-    index = submission.array_index
-    if not selector.startswith("@"):
-        if submission.index_by_index and index is not None:
-            return [select.resolve_index(context, selector, index)]
-        return select.resolve_members(context, selector)
-    found = members[selector[1:]]
-    if not submission.index_by_index:
-        return list(found.values())
+def _in_batch(ref: str, index: int | None, members: Members) -> Collection[int]:
+    """The jobs that an `@ref` means: the one, all of an array, or that of the same index."""
+    found = members[ref[1:]]
+    if index is None:
+        return found.values()
     if index not in found:
-        raise InturnError(
-            "not_found", f"{selector} has no job with index {index}", "Give both the same --array."
-        )
+        raise InturnError("not_found", f"{ref} has no job with index {index}", "Give both the same --array.")
     return [found[index]]
 
 
-def _condition(position: int, wanted: WantedCondition, now: Now) -> Condition:
+def _condition(job_id: int, position: int, wanted: WantedCondition, now: Now) -> Condition:
     due = NO_DEADLINE
     if wanted.kind == "delay":
         due = after(now, wanted.time)
     elif wanted.kind == "until":
         due = Deadline(wanted.time)
-    return Condition(0, position, wanted.kind, wanted.argument, due)
+    return Condition(job_id, position, wanted.kind, wanted.argument, due)

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from inturn.service import dependencies, intake
-from inturn.store import lanes
+from inturn.errors import InturnError
+from inturn.host import faults
+from inturn.service import intake
+from inturn.store import jobs, lanes, specs
+from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.service.context import Context
+    from inturn.store.db import Store
 
 
 def add(context: Context, submissions: Sequence[Submission]) -> list[int]:
     """Store queued jobs, all or none; returns their ids in the same order.
 
-    Raises InturnError for whatever is wrong with one of them; see `intake.store_all`.
+    Of one whose key belongs to a job under way, it is the id of that.
+    Raises InturnError for whatever is wrong with one of them; see `intake`.
     """
     store = context.store
     assert store is not None
-    dependencies.check_references(submissions)
     now = context.now()
+    drafts = intake.draft_all(submissions, owned=False, now=now)
     try:
-        with store.writing():
-            return intake.store_all(context, submissions, [None] * len(submissions), now)
-    except intake.AlreadyThere as found:
-        return [found.job_id]
+        with faults.commit("enqueue", store.writing()):
+            stored = intake.store_all(context, drafts, [None] * len(drafts), now)
+    except CommitUnknown as failure:
+        fresh = [at for at in range(len(drafts)) if at not in stored.twins]
+        if fresh and not _is_stored(store, stored.ids[fresh[0]], submissions[fresh[0]], now):
+            raise InturnError("failed", str(failure), "Nothing was submitted.") from failure
+    return stored.ids
+
+
+def _is_stored(store: Store, job_id: int, submission: Submission, now: Now) -> bool:
+    """Whether it is our job that has this id, and not one that somebody else has stored since."""
+    job = jobs.load(store, job_id)
+    if job is None or (job.submitted_at, job.name) != (now.wall, submission.name):
+        return False
+    return specs.load(store, job_id).argv == submission.spec.argv
 
 
 def unserved(context: Context, submissions: Sequence[Submission]) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from inturn.core.admission import STORE, decide
 from inturn.core.explain import Facts, follow
-from inturn.core.explain_line import NAMED, Place
+from inturn.core.explain_line import COUNTED, NAMED, Place
 from inturn.core.job import NOT_IN_LINE
 from inturn.core.reasons import Agent
 from inturn.core.views import as_of
-from inturn.host import identity, locks
-from inturn.host.paths import OWNERS
-from inturn.store import admissions, jobs, lanes, reads, settings, specs
+from inturn.host import pulse
+from inturn.host.paths import owner_files
+from inturn.store import admissions, held, jobs, lanes, reads, settings, specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ class Gatherer:
         self._scopes: tuple[Scope, ...] = ()
         self._found: dict[int, Facts] = {}
         self._keepers: dict[int, Keeper] = {}
+        self._servers: dict[str, tuple[Keeper, ...]] = {}
 
     def gather(self, job_id: int) -> None:
         """Read the job and, level by level, the jobs that it waits for."""
@@ -53,7 +52,17 @@ class Gatherer:
 
     def facts(self) -> Mapping[int, Facts]:
         """What was gathered, with the verdict on each owner. Looks at files: call it outside transactions."""
-        return {job_id: facts._replace(agent=self._agent(job_id)) for job_id, facts in self._found.items()}
+        return {job_id: self._judged(facts) for job_id, facts in self._found.items()}
+
+    def _judged(self, facts: Facts) -> Facts:
+        job = facts.job
+        facts = facts._replace(agent=self._agent(job.id))
+        servers = self._servers.get(job.queue, ())
+        if not servers or any(life(self._directory, one) != "dead" for one in servers):
+            return facts
+        # They are still in the registry, because nobody has looked yet.
+        place = facts.place and facts.place._replace(workers="none")
+        return facts._replace(place=place, workers="none")
 
     def _add(self, view: View) -> None:
         job = view.job
@@ -67,16 +76,21 @@ class Gatherer:
             conditions=view.conditions,
             last_run=view.last_run,
             place=self._place(job) if in_line else None,
+            workers=self._workers(job.queue),
         )
+        if job.queue not in self._servers:
+            servers = reads.keepers(self._store, lanes.servers(self._store, job.queue))
+            self._servers[job.queue] = tuple(servers.values())
 
     def _place(self, job: Job) -> Place:
         mine = admissions.request_of(job)
         room, competing = admissions.view(self._store, mine)
-        decision = decide(mine, competing, room)
+        paused = held.load(self._store).over(job.queue, job.pool)
+        decision = admissions.PAUSED if paused else decide(mine, competing, room)
         other = None if decision.other is None else jobs.load(self._store, decision.other.job_id)
         everywhere = STORE in room.limits
         finite = everywhere or job.pool in room.limits
-        before, first = reads.ahead(self._store, mine, everywhere, NAMED) if finite else (0, [])
+        before, first = reads.ahead(self._store, mine, everywhere, NAMED, COUNTED) if finite else (0, [])
         return Place(
             mine=mine,
             decision=decision,
@@ -87,6 +101,7 @@ class Gatherer:
             scopes=self._all_scopes(),
             config_path=self._applied_file(),
             workers=self._workers(job.queue),
+            held=paused,
         )
 
     def _all_scopes(self) -> tuple[Scope, ...]:
@@ -116,13 +131,5 @@ def life(directory: str, keeper: Keeper) -> str:
     """Whether an owner is `alive`, `dead` or `unknown`: by its lock, else by its identity."""
     if keeper.gone_at is not None:
         return "dead"
-    try:
-        lock = os.path.join(directory, OWNERS, keeper.token + ".lock")
-        finding = locks.probe(lock, keeper.lock_dev, keeper.lock_ino)
-        if finding == "held":
-            return "alive"
-        if finding == "free":
-            return "dead"
-        return identity.verify(identity.parse(keeper.identity))
-    except (OSError, ValueError):
-        return "unknown"
+    lock_path, _ = owner_files(directory, keeper.token)
+    return pulse.verdict(lock_path, keeper.lock_dev, keeper.lock_ino, keeper.identity)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inturn.core.moment import MILLISECOND
+from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import holds_slots
 from inturn.host import sinks
 from inturn.service import output
@@ -10,6 +10,8 @@ from inturn.store import jobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from inturn.core.job import Job
     from inturn.service.context import Context
     from inturn.service.output import Log, Wanted
@@ -18,15 +20,26 @@ if TYPE_CHECKING:
 EVERY = 40 * MILLISECOND
 
 
-def follow(context: Context, job_id: int, wanted: Wanted, out: int) -> None:
+# How often it looks whether the owner of the job lives (µs).
+TEND_EVERY = 3 * SECOND
+
+
+def follow(
+    context: Context,
+    job_id: int,
+    wanted: Wanted,
+    out: int,
+    tend: Callable[[Collection[int]], None] | None = None,
+) -> None:
     """Write to the descriptor `out` what has been written, and what is to come, until the job is completed.
 
     One run after the other, from the last one on (with `every`, from the first one), also before any exists;
     a `run` that was asked for is followed to its own end. With `lines`, of what is there already only these.
+    `tend` is called now and then with the job, to see whether its owner lives.
     Raises InturnError `not_found` if there is no such job, or it ends without such a run; BrokenPipeError
     when nobody reads any more.
     """
-    follower = _Follower(context, output.load_job(context, job_id), wanted, out)
+    follower = _Follower(context, output.load_job(context, job_id), wanted, out, tend)
     try:
         follower.go()
     finally:
@@ -34,7 +47,14 @@ def follow(context: Context, job_id: int, wanted: Wanted, out: int) -> None:
 
 
 class _Follower:
-    def __init__(self, context: Context, job: Job, wanted: Wanted, out: int) -> None:
+    def __init__(
+        self,
+        context: Context,
+        job: Job,
+        wanted: Wanted,
+        out: int,
+        tend: Callable[[Collection[int]], None] | None,
+    ) -> None:
         assert context.store is not None
         self.sink = output.open_sink(wanted, out)
         self._context = context
@@ -43,6 +63,8 @@ class _Follower:
         self._job = job
         self._wanted = wanted
         self._out = out
+        self._tend = tend
+        self._tended = context.now().mono
 
     def go(self) -> None:
         """Until the job is completed, or the run that was asked for is over."""
@@ -86,6 +108,10 @@ class _Follower:
 
     def _look(self) -> None:
         """Load the job again if the store has changed."""
+        if self._tend is not None and self._context.now().mono - self._tended >= TEND_EVERY:
+            self._tend([self._job.id])
+            self._tended = self._context.now().mono
+            self._version = -1  # What we have committed ourselves does not show in it.
         version = self._store.version()  # before the look: a later commit will show as another one
         if version != self._version:
             self._version = version

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from inturn.errors import InturnError
-from inturn.host import brood, locks, wake
+from inturn.host import brood, faults, locks, wake
 from inturn.host.paths import discard, owner_files
-from inturn.service import intake, submit
-from inturn.service.owned import NO_PROCESS, Newcomer, start_supervisor, store_owned
+from inturn.service import submit
+from inturn.service.owned import Newcomer, store_owned
+from inturn.service.standby import NO_PROCESS, start_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from inturn.core.spec import Submission
     from inturn.host.brood import Hatched
+    from inturn.host.detach import Detached
     from inturn.service.context import Context
 
     T = TypeVar("T")
@@ -24,21 +26,18 @@ if TYPE_CHECKING:
 
 def run_many(context: Context, submissions: Sequence[Submission]) -> list[int]:
     """Submit supervised jobs in one transaction; returns their ids. Raises as `submit.run`."""
-    try:
-        stored, answered = hatch(
-            context, len(submissions), lambda newcomers: store_owned(context, submissions, newcomers)
-        )
-    except intake.AlreadyThere as found:
-        return [found.job_id]
-    silent = [job_id for number, job_id in enumerate(stored) if number not in answered]
+    (ids, twins), answered = hatch(
+        context, len(submissions), lambda newcomers: store_owned(context, submissions, newcomers)
+    )
+    silent = [job_id for number, job_id in enumerate(ids) if number not in answered and number not in twins]
     ended = [job_id for job_id in silent if submit.give_up(context, job_id)]
     if ended:
         raise InturnError(
             "submission_failed",
-            f"no supervisor has taken over {len(ended)} of the {len(stored)} jobs, such as job {ended[0]}",
+            f"no supervisor has taken over {len(ended)} of the {len(ids)} jobs, such as job {ended[0]}",
             f"These were not started; the others go on. See: inturn show {ended[0]}",
         )
-    return stored
+    return ids
 
 
 def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T]) -> tuple[T, set[int]]:
@@ -50,28 +49,39 @@ def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T
     token = os.urandom(8).hex()
     lock_path, _ = owner_files(context.directory, token)
     lock = locks.create(lock_path)
+    faults.point("nursery.locked")
     try:
-        child = start_supervisor(context, lock, token, str(count))
+        child = start_process(context, lock, token, str(count))
     finally:
         os.close(lock)
         discard(lock_path)
+    faults.point("nursery.spawned")
     try:
         try:
-            hatched = _await_all(child.answer, brood.HATCHED, count)
+            hatched = _await_all(child, count)
+            faults.point("nursery.hatched")
             stored = store_them(
                 [Newcomer(brood.token_of(token, one.number), one.identity, one.lock) for one in hatched]
             )
         finally:
             os.close(child.go)
-        answered = _read_all(child.answer, brood.ACCEPTED, count)
+        faults.point("nursery.told")
+        answered = _read_all([child.answer], brood.ACCEPTED, count)
+        faults.point("nursery.answered")
     finally:
         os.close(child.answer)
     return stored, {one.number for one in answered}
 
 
-def _await_all(fd: int, kind: int, count: int) -> list[Hatched]:
+def _await_all(child: Detached, count: int) -> list[Hatched]:
     """The reports of all supervisors, in the order of their numbers."""
-    reports = _read_all(fd, kind, count)
+    nursery = _pidfd(child.pid)
+    try:
+        # It ends when all have hatched: if it has gone, no more can be expected.
+        reports = _read_all([child.answer, *nursery], brood.HATCHED, count)
+    finally:
+        for fd in nursery:
+            os.close(fd)
     if len(reports) < count:
         raise InturnError(
             "submission_failed", f"only {len(reports)} of {count} supervisors could be started", NO_PROCESS
@@ -79,11 +89,21 @@ def _await_all(fd: int, kind: int, count: int) -> list[Hatched]:
     return sorted(reports, key=lambda report: report.number)
 
 
-def _read_all(fd: int, kind: int, count: int) -> list[Hatched]:
-    """Reports until there are `count` of this kind, until no more can be expected, or for too long."""
+def _pidfd(pid: int) -> list[int]:
+    try:
+        return [os.pidfd_open(pid)]
+    except OSError:  # Where we ignore the ends of our children it may have gone without a trace.
+        return []
+
+
+def _read_all(fds: list[int], kind: int, count: int) -> list[Hatched]:
+    """Reports until there are `count` of this kind, until no more can be expected, or for too long.
+
+    They come through the first descriptor; once another one has something to tell, no more are written.
+    """
     reports: list[Hatched] = []
-    while len(reports) < count and wake.wait([fd], submit.ANSWER_TIMEOUT):
-        data = brood.read(fd)
+    while len(reports) < count and fds[0] in wake.wait(fds, submit.ANSWER_TIMEOUT):
+        data = brood.read(fds[0])
         if not data:
             break
         reports += [report for report in data if report.kind == kind]

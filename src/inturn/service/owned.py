@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from inturn import __version__
 from inturn.errors import InturnError
-from inturn.host import detach
+from inturn.host import faults
 from inturn.service import intake
-from inturn.store import jobs, owners
+from inturn.store import owners
 from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.spec import Submission
-    from inturn.host.detach import Detached
     from inturn.service.context import Context
+    from inturn.service.intake import Stored
 else:
     from inturn.core.records import NamedTuple
-
-
-NO_PROCESS = "Nothing was submitted. Is there a limit on processes? See: ulimit -u"
 
 
 class Newcomer(NamedTuple):
@@ -32,40 +29,27 @@ class Newcomer(NamedTuple):
     lock: tuple[int, int]
 
 
-def start_supervisor(context: Context, lock: int, *words: str) -> Detached:
-    """Start a supervisor, or the process that forks several, which holds `lock`; `words` are its arguments.
+def store_owned(context: Context, submissions: Sequence[Submission], newcomers: Sequence[Newcomer]) -> Stored:
+    """Store each job together with its supervisor, all in one transaction.
 
-    Raises InturnError `submission_failed` if the system has no process to give.
-    """
-    # Nothing of the submitter's environment, least of all the marks of a run.
-    environment = {"INTURN_DIR": context.directory, "LC_ALL": "C.UTF-8"}
-    try:
-        return detach.start((*context.supervisor, context.directory, *words), environment, lock)
-    except OSError as error:
-        raise InturnError(
-            "submission_failed", f"no supervisor can be started: {error.strerror}", NO_PROCESS
-        ) from error
-
-
-def store_owned(
-    context: Context, submissions: Sequence[Submission], newcomers: Sequence[Newcomer]
-) -> list[int]:
-    """Store each job together with its supervisor, all in one transaction; returns the ids of the jobs.
-
-    Raises as `intake.store_all`, and InturnError `failed` if nothing was stored.
+    A newcomer for whose submission nothing was stored is not registered. Raises as `intake.store_all`, and
+    InturnError `failed` if the commit failed.
     """
     store = context.store
     assert store is not None
     now = context.now()
+    drafts = intake.draft_all(submissions, owned=True, now=now)
     try:
-        with store.writing():
+        with faults.commit("submit", store.writing()):
             rows = [
                 owners.register(store, "supervisor", one.token, one.identity, one.lock, __version__, now)
                 for one in newcomers
             ]
-            return intake.store_all(context, submissions, rows, now)
+            stored = intake.store_all(context, drafts, rows, now)
+            for at in stored.twins:
+                owners.retire(store, rows[at])
     except CommitUnknown as failure:
-        found = [owners.by_token(store, one.token) for one in newcomers]
-        if None in found:
+        registered = (newcomers[at] for at in range(len(newcomers)) if at not in stored.twins)
+        if any(owners.by_token(store, one.token) is None for one in registered):
             raise InturnError("failed", str(failure), "Nothing was submitted.") from failure
-        return [jobs.owned_by(store, one.id)[0].id for one in found if one is not None]
+    return stored

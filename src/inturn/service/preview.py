@@ -18,7 +18,7 @@ from inturn.host import paths
 from inturn.service import configure
 from inturn.service.defaults import submission_rules
 from inturn.service.facts import Gatherer
-from inturn.service.intake import AlreadyThere, store_all
+from inturn.service.intake import draft_all, store_all
 from inturn.store import admissions, gates, jobs, reads, settings, specs
 from inturn.store.db import open_store
 
@@ -95,24 +95,27 @@ def _preview(context: Context, store: Store, submissions: Sequence[Submission]) 
     now = context.now()
     read = _read_configuration(context)
     observations = [_look_at_files(one, now) for one in submissions]
-    found: list[tuple[Dossier, Gatherer]] = []
+    drafts = draft_all(submissions, owned=False, now=now)
+    found: list[Preview | tuple[Dossier, Gatherer]] = []
     try:
         with store.writing(durable=False):
             if read is not None:
                 _apply(context, store, read)
-            stored = store_all(context, submissions, [None] * len(submissions), now)
-            for job_id, seen in zip(stored, observations, strict=True):
-                _lead_to_the_line(store, job_id, seen, now)
+            stored, twins = store_all(context, drafts, [None] * len(drafts), now)
+            for at, seen in enumerate(observations):
+                if at not in twins:
+                    _lead_to_the_line(store, stored[at], seen, now)
             admissions.promote(store, now)
-            for job_id, one in list(zip(stored, submissions, strict=True))[:DESCRIBED]:
+            for at, job_id in enumerate(stored[:DESCRIBED]):
+                if at in twins:
+                    found.append(Preview(None, False, job_id))
+                    continue
                 gatherer = Gatherer(context, store, now)
                 gatherer.gather(job_id)
-                found.append((_describe(store, job_id, one.key, now), gatherer))
+                found.append((_describe(store, job_id, submissions[at].key, now), gatherer))
             raise _Undo
     except _Undo:
-        return [_judge(dossier, gatherer, now) for dossier, gatherer in found]
-    except AlreadyThere as twin:
-        return [Preview(None, False, twin.job_id)]
+        return [one if isinstance(one, Preview) else _judge(*one, now) for one in found]
 
 
 def _judge(dossier: Dossier, gatherer: Gatherer, now: Now) -> Preview:

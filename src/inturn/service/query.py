@@ -10,7 +10,7 @@ from inturn.core.views import Dossier, Scope, Totals, as_of
 from inturn.host import clock
 from inturn.service.facts import Gatherer
 from inturn.service.select import not_found, resolve, resolve_many
-from inturn.store import gates, jobs, reads, specs
+from inturn.store import gates, held, jobs, reads, specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def totals(context: Context) -> Totals:
     now = context.now()
     with store.reading():
         counts = reads.counts(store, now)
-        return Totals(counts, tuple(reads.scopes(store, counts)))
+        return Totals(counts, tuple(reads.scopes(store, counts)), held.load(store).queues)
 
 
 def capacities(context: Context) -> tuple[Scope, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inturn import __version__
+from inturn.host import faults
 from inturn.service import nursery
 from inturn.store import owners
 
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 AT_ONCE = 200
 
 
-def relaunch(context: Context, orphans: Sequence[Job]) -> None:
+def relaunch(context: Context, orphans: Sequence[Job]) -> set[int]:
     """Hand jobs, as they were read, to new supervisors; each is owned by somebody at every moment.
 
-    A job that has changed since is left alone: somebody else was first.
+    A job that has changed since is left alone: somebody else was first. Returns the ids of the others.
     """
+    taken: set[int] = set()
     for start in range(0, len(orphans), AT_ONCE):
         some = orphans[start : start + AT_ONCE]
-        nursery.hatch(context, len(some), _Heirs(context, some).take_over)
+        handed_over, _ = nursery.hatch(context, len(some), _Heirs(context, some).take_over)
+        taken |= handed_over
+    return taken
 
 
 class _Heirs:
@@ -35,14 +39,18 @@ class _Heirs:
         self._context = context
         self._orphans = orphans
 
-    def take_over(self, newcomers: list[Newcomer]) -> None:
+    def take_over(self, newcomers: list[Newcomer]) -> set[int]:
         store = self._context.store
         assert store is not None
         now = self._context.now()
-        with store.writing():
+        taken = set()
+        with faults.commit("relaunch", store.writing()):
             for job, heir in zip(self._orphans, newcomers, strict=True):
                 owner = owners.register(
                     store, "supervisor", heir.token, heir.identity, heir.lock, __version__, now
                 )
-                if not owners.hand_over(store, job, owner):
+                if owners.hand_over(store, job, owner):
+                    taken.add(job.id)
+                else:
                     owners.retire(store, owner)
+        return taken

@@ -6,11 +6,12 @@ import os
 
 from inturn.core import transitions
 from inturn.errors import InturnError
-from inturn.host import clock, detach, identity, locks, wake
+from inturn.host import clock, detach, faults, identity, locks, wake
 from inturn.host.paths import discard, owner_files
-from inturn.service import dependencies, intake
-from inturn.service.owned import Newcomer, start_supervisor, store_owned
+from inturn.service import dependencies, standby
+from inturn.service.owned import Newcomer, store_owned
 from inturn.store import jobs, owners
+from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def run(context: Context, submissions: Sequence[Submission]) -> list[int]:
     Raises InturnError: whatever is wrong with a request, before anything is stored, or `submission_failed` if
     no supervisor took a job over; that job is then completed as such.
     """
-    dependencies.check_references(submissions)
+    dependencies.check_references(submissions)  # before supervisors are started in vain
     if len(submissions) == 1:
         return [_run_one(context, submissions[0])]
     from inturn.service import nursery
@@ -39,31 +40,30 @@ def run(context: Context, submissions: Sequence[Submission]) -> list[int]:
 
 def _run_one(context: Context, submission: Submission) -> int:
     assert context.store is not None
-    token = os.urandom(8).hex()
-    lock_path, _ = owner_files(context.directory, token)
-    lock = locks.create(lock_path)
+    token, lock, child = context.standby or standby.start(context)
     stored = False
     try:
-        # The supervisor starts while the transaction runs; it holds the lock from its first instant on.
-        child = start_supervisor(context, lock, token)
         try:
             who = identity.of(child.pid) or identity.Identity(child.pid, 0, clock.boot_id(), 0)
             newcomer = Newcomer(token, who.text(), locks.file_id(lock))
-            (job_id,) = store_owned(context, [submission], [newcomer])
-            stored = True
+            (job_id,), twins = store_owned(context, [submission], [newcomer])
+            stored = not twins
         finally:
             os.close(child.go)  # The word that it waits for.
-    except intake.AlreadyThere as found:
-        return found.job_id
     finally:
         os.close(lock)
         if not stored:
-            discard(lock_path)
+            discard(owner_files(context.directory, token)[0])
+    faults.point("submit.told")
+    if not stored:
+        os.close(child.answer)
+        return job_id
     try:
         ready = wake.wait([child.answer], ANSWER_TIMEOUT)
         answer = os.read(child.answer, 4096) if ready else b"it did not answer"
     finally:
         os.close(child.answer)
+    faults.point("submit.answered")
     if answer != detach.READY and give_up(context, job_id):
         why = answer.decode("utf-8", "replace") or "it ended before it had taken the job over"
         raise InturnError(
@@ -78,13 +78,18 @@ def give_up(context: Context, job_id: int) -> bool:
     """End a job that no supervisor has answered for; False if it was accepted after all."""
     store = context.store
     assert store is not None
-    with store.writing():
+    try:
+        with faults.commit("give_up", store.writing()):
+            job = jobs.load(store, job_id)
+            if job is None or job.phase != "submitting":
+                return False  # Accepted late, or cancelled by somebody meanwhile.
+            event = transitions.Event("submission_failed", "completed", "no_supervisor", "submission_failed")
+            now = context.now()
+            jobs.commit(store, [transitions.apply(job, event, now)], now)
+            if job.owner is not None:
+                owners.bury(store, job.owner, now)
+    except CommitUnknown:
+        # What is not stored of this, whoever recovers the job will do.
         job = jobs.load(store, job_id)
-        if job is None or job.phase != "submitting":
-            return False  # Accepted late, or cancelled by somebody meanwhile.
-        event = transitions.Event("submission_failed", "completed", "no_supervisor", "submission_failed")
-        now = context.now()
-        jobs.commit(store, [transitions.apply(job, event, now)], now)
-        if job.owner is not None:
-            owners.bury(store, job.owner, now)
+        return job is not None and (job.phase == "submitting" or job.outcome == "submission_failed")
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inturn.core.admission import STORE, Capacity, Decision, Request, admissible, array_scope, decide
 from inturn.core.job import IN_LINE, SILENT
 from inturn.core.moment import SECOND
+from inturn.store import held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,16 @@ _HEAD = """
     SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
     WHERE in_line = 1 AND (pool, queue, throttle, slots) > (?, ?, ?, ?)
     ORDER BY pool, queue, throttle, slots, priority DESC, next_run_at, id LIMIT 1
+"""
+
+
+# What is decided on a request in a queue or pool that is paused.
+PAUSED = Decision(False, "paused")
+
+
+_PASSED_OFTEN = """
+    SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
+    WHERE in_line = 1 AND bypass_count = 3
 """
 
 
@@ -76,16 +87,30 @@ def _free_devices(store: Store, pool: str, names: list[str], per_device: int) ->
 def heads(store: Store, pool: str | None = None) -> list[Standing]:
     """The first request of each class of equal pool, queue, array and size; all pools, or one.
 
-    A loose index scan: its cost grows with the number of classes, not of jobs.
+    Those in a queue or pool that is paused are left out. A loose index scan: its cost grows with the number
+    of classes, not of jobs.
     """
     found = []
+    paused = held.load(store)
     row = store.row(_HEAD, (pool or "", "", 0, 0))
     while row is not None and (pool is None or row[4] == pool):
         *fields, queue = row
         request = Request._make(fields)
-        found.append(Standing(request, queue))
+        if not paused.over(queue, request.pool):
+            found.append(Standing(request, queue))
         row = store.row(_HEAD, (request.pool, queue, request.throttle, request.slots))
     return found
+
+
+def passed_often(store: Store, known: Collection[int]) -> list[Standing]:
+    """Requests that hold others back from behind the head of their class, which came later."""
+    paused = held.load(store)
+    all_of_them = [Standing(Request._make(row[:7]), row[7]) for row in store.execute(_PASSED_OFTEN)]
+    return [
+        one
+        for one in all_of_them
+        if one.request.job_id not in known and not paused.over(one.queue, one.request.pool)
+    ]
 
 
 def served_queues(store: Store) -> set[str]:
@@ -113,6 +138,7 @@ def line(store: Store, limits: Mapping[str, int], mine: Request | None = None) -
         standing = heads(store, mine.pool)
     else:
         return []
+    standing += passed_often(store, {one.request.job_id for one in standing})
     served = served_queues(store) if any(one.queue for one in standing) else set()
     return [one.request for one in standing if not one.queue or one.queue in served]
 
@@ -134,9 +160,8 @@ def promote(store: Store, now: Now) -> int:
     earlier boot have become absolute times. What has once been due stays due. Neither the revision nor the
     ledger is touched.
     """
-    if store.boot != now.boot:
-        # New delays are of this boot: once they have been converted, none of an earlier one comes again.
-        _convert_delays_of_earlier_boots(store, now)
+    if store.boot != now.boot and not _convert_delays_of_earlier_boots(store, now):
+        # Whatever enters the line is of this boot: once there are none of an earlier one, none comes again.
         store.boot = now.boot
     if next_due(store, now) > 0:
         return 0
@@ -155,14 +180,19 @@ def promote(store: Store, now: Now) -> int:
     return promoted
 
 
-def _convert_delays_of_earlier_boots(store: Store, now: Now) -> None:
-    store.execute(
-        """
-        UPDATE jobs SET due_boot = '', due_at = next_run_at
-        WHERE phase = 'queued' AND in_line = 0 AND (due_boot > '' AND due_boot < ? OR due_boot > ?)
-        """,
-        (now.boot, now.boot),
-    )
+def _convert_delays_of_earlier_boots(store: Store, now: Now) -> int:
+    """Returns how many there were. Two ranges of the index: joined by OR they would scan all of it."""
+    converted = 0
+    for earlier in ("due_boot > '' AND due_boot < ?", "due_boot > ?"):
+        store.execute(
+            f"""
+            UPDATE jobs SET due_boot = '', due_at = next_run_at
+            WHERE phase = 'queued' AND in_line = 0 AND {earlier}
+            """,
+            (now.boot,),
+        )
+        converted += store.connection.changes()
+    return converted
 
 
 def is_anything_due(store: Store, now: Now) -> bool:
@@ -202,6 +232,8 @@ def settle(store: Store, job: Job, now: Now) -> Decision:
 
     Requests that have been offered slots for too long without an answer are left out of the line and marked.
     """
+    if held.load(store).over(job.queue, job.pool):
+        return PAUSED
     mine = request_of(job)
     while True:
         room, competing = view(store, mine)

@@ -111,6 +111,9 @@ class Store:
         self.path = path
         self.directory = os.path.dirname(path)
         self._ring = ring
+        # Jobs with an owner whose gates this connection has moved: if the owner is we ourselves, neither the
+        # version nor a hint from somebody else would ever tell us.
+        self.stirred: set[int] = set()
         self._to_wake: set[str] = set()
         # What this connection need not read or do again: see specs.load_environment and admissions.promote.
         self.environment: tuple[int, bytes] = (0, b"")
@@ -120,12 +123,17 @@ class Store:
         connection.set_wal_hook(self._note_wal)
 
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> apsw.Cursor:
-        """Run a statement; inside a transaction if one is open."""
-        return self.connection.execute(sql, bindings)
+        """Run a statement; inside a transaction if one is open. Errors of SQLite become InturnError."""
+        try:
+            return self.connection.execute(sql, bindings)
+        except apsw.ConstraintError:
+            raise  # A fault of the program, not of the store.
+        except apsw.Error as error:
+            raise translate(error, self.path) from error
 
     def row(self, sql: str, bindings: tuple[Any, ...] = ()) -> Any:
         """The first row of a query, or None."""
-        return self.connection.execute(sql, bindings).fetchone()
+        return self.execute(sql, bindings).fetchone()
 
     def writing(self, durable: bool = True) -> Transaction:
         """A write transaction; a `durable` one survives a loss of power once it has been committed.
@@ -136,7 +144,7 @@ class Store:
         transaction = Transaction(self.connection, self.path, "BEGIN IMMEDIATE", self._committed)
         wanted = "FULL" if durable else "NORMAL"
         if self._synchronous != wanted:
-            self.connection.execute(f"PRAGMA synchronous = {wanted}")
+            self.execute(f"PRAGMA synchronous = {wanted}")
             self._synchronous = wanted
         self._to_wake.clear()
         return transaction
@@ -151,7 +159,11 @@ class Store:
 
     def version(self) -> int:
         """A number that changes whenever another connection has committed."""
-        return int(self.connection.pragma("data_version"))
+        return int(self.row("PRAGMA data_version")[0])
+
+    def own_changes(self) -> int:
+        """A number that changes whenever this connection writes, which `version` does not show."""
+        return int(self.connection.total_changes())
 
     def close(self) -> None:
         """Close the connection; nothing is checkpointed by that."""

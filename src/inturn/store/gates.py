@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inturn.store.newcomers import insert_rows
 from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edge_from
 
 TYPE_CHECKING = False
@@ -13,20 +14,40 @@ if TYPE_CHECKING:
     from inturn.store.db import Store
 
 
+# Queued jobs of an owner that hold no slots.
+_LEFT_BY = (
+    "{0}owner = ? AND {0}queue <> '' AND {0}phase IN ('waiting', 'paused')"
+    " AND {0}id NOT IN (SELECT job_id FROM admissions)"
+)
+
+
 def insert(
     store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
 ) -> None:
-    """Store the gates of a new job."""
-    for parent, outcomes in edges.items():
-        store.execute(
-            "INSERT INTO edges (job_id, parent_id, outcomes) VALUES (?, ?, ?)",
-            (job_id, parent, ",".join(outcomes)),
-        )
-    for condition in conditions:
-        store.execute(
-            "INSERT INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
-            (job_id, condition.position, condition.kind, condition.argument, *condition.due),
-        )
+    """Store the gates of one new job."""
+    insert_all(
+        store,
+        [(job_id, parent, outcomes) for parent, outcomes in edges.items()],
+        [condition._replace(job_id=job_id) for condition in conditions],
+    )
+
+
+def insert_all(
+    store: Store, edges: Iterable[tuple[int, int, tuple[str, ...]]], conditions: Iterable[Condition]
+) -> None:
+    """Store the gates of new jobs; each edge is a job, the one that it waits for, and the outcomes wanted."""
+    insert_rows(
+        store,
+        "edges",
+        ("job_id", "parent_id", "outcomes"),
+        [(job_id, parent, ",".join(outcomes)) for job_id, parent, outcomes in edges],
+    )
+    insert_rows(
+        store,
+        "conditions",
+        ("job_id", "position", "kind", "argument", "due_wall", "due_boot", "due_at"),
+        [(one.job_id, one.position, one.kind, one.argument, *one.due) for one in conditions],
+    )
 
 
 def edges(store: Store, job_id: int) -> list[Edge]:
@@ -64,6 +85,18 @@ def write_receipts(store: Store, settled: Sequence[Edge], now: Now) -> None:
             """,
             (now.wall, edge.job_id, edge.parent_id),
         )
+
+
+def forget_receipts(store: Store, job_id: int) -> None:
+    """Have the dependencies of a job judged anew, because it begins another round."""
+    store.execute(
+        """
+        UPDATE edges SET observed_outcome = NULL, observed_revision = NULL, observed_completed_at = NULL,
+            observed_at = NULL
+        WHERE job_id = ?
+        """,
+        (job_id,),
+    )
 
 
 def write_observation(store: Store, condition: Condition) -> None:
@@ -118,13 +151,21 @@ def adopt(store: Store, owner: int, queues: Collection[str], limit: int) -> list
 
 
 def disown(store: Store, owner: int) -> None:
-    """Give queued jobs back that wait, so that another worker looks at their conditions."""
+    """Give queued jobs back that wait, so that another worker looks at their conditions.
+
+    What their parents have come to in the meantime is settled from now on as of any job that nobody owns.
+    """
     store.execute(
-        "UPDATE jobs SET owner = NULL, epoch = epoch + 1"
-        " WHERE owner = ? AND queue <> '' AND phase IN ('waiting', 'paused')"
-        " AND id NOT IN (SELECT job_id FROM admissions)",
+        f"""
+        INSERT OR IGNORE INTO unsettled
+        SELECT DISTINCT parent_id FROM jobs
+        JOIN edges ON edges.job_id = jobs.id AND edges.observed_at IS NULL
+        JOIN jobs AS parent ON parent.id = parent_id AND parent.phase = 'completed'
+        WHERE {_LEFT_BY.format("jobs.")}
+        """,
         (owner,),
     )
+    store.execute(f"UPDATE jobs SET owner = NULL, epoch = epoch + 1 WHERE {_LEFT_BY.format('')}", (owner,))
 
 
 def owners_of_dependents(store: Store, job_id: int) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from inturn.core import transitions
-from inturn.store import admissions, gates, settle, specs
+from inturn.store import admissions, gates, newcomers, settle
 from inturn.store.rows import (
+    EVENT_COLUMNS,
     JOB_COLUMNS,
     RUN_COLUMNS,
     SELECT_JOB,
@@ -15,73 +16,31 @@ from inturn.store.rows import (
     run_from,
     run_values,
 )
-from inturn.store.transaction import Stale
+from inturn.store.transaction import CommitUnknown, Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import NamedTuple
+    from collections.abc import Callable, Iterable
 
     from inturn.core.job import Job, Run
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.core.transitions import Transition
     from inturn.store.db import Store
-else:
-    from inturn.core.records import NamedTuple
 
-
-class Array(NamedTuple):
-    """An array that is being submitted: `id` is 0 until its first job is stored."""
-
-    id: int
-    size: int
-    at_once: int | None
-
-
-_INSERT = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS[1:])}) VALUES ({marks(JOB_COLUMNS[1:])})"
 _INSERT_RUN = f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}) VALUES ({marks(RUN_COLUMNS)})"
 _RUN_CHANGES = ", ".join(f"{column} = ?" for column in RUN_COLUMNS[2:])
 _UPDATE_RUN = f"UPDATE runs SET {_RUN_CHANGES} WHERE job_id = ? AND number = ?"
-_EVENT = "INSERT INTO events (job_id, at, kind, source, target, reason, run) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_EVENT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({marks(EVENT_COLUMNS)})"
 
 
 def insert(
-    store: Store,
-    submission: Submission,
-    gated: bool,
-    owner: int | None,
-    environment: int,
-    now: Now,
-    array: Array | None = None,
+    store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
 ) -> Job:
-    """Store a new job, without its gates, and say in the ledger that it was submitted.
-
-    `array` is the array that it belongs to; its first job makes it.
-    """
-    job = transitions.submit(submission, gated, owner, now)
-    if array is not None:
-        job = job._replace(array_id=array.id, throttle=array.id if array.at_once is not None else 0)
-    store.execute(_INSERT, job_values(job)[1:])
-    job = job._replace(id=store.connection.last_insert_rowid())
-    if array is not None and not array.id:
-        job = _begin_array(store, job, array)
-    specs.insert(store, job.id, submission.spec, environment)
-    for tag, value in submission.tags:
-        store.execute("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", (job.id, tag, value))
-    if submission.key is not None:
-        store.execute("INSERT INTO keys VALUES (?, ?)", (submission.key, job.id))
-    store.execute(_EVENT, (job.id, now.wall, "submitted", None, job.phase, None, None))
-    return job
-
-
-def _begin_array(store: Store, first: Job, array: Array) -> Job:
-    store.execute("INSERT INTO arrays VALUES (?, ?, ?)", (first.id, array.size, array.at_once))
-    first = first._replace(array_id=first.id, throttle=first.id if array.at_once is not None else 0)
-    store.execute(
-        "UPDATE jobs SET array_id = ?, throttle = ? WHERE id = ?", (first.array_id, first.throttle, first.id)
-    )
-    return first
+    """Store one new job, without its gates, and say in the ledger that it was submitted."""
+    draft = newcomers.draft(submission, gated, owner is not None, now)
+    (job_id,) = newcomers.insert_all(store, [draft], [owner], [environment], now)
+    return transitions.submit(submission, gated, owner, now)._replace(id=job_id)
 
 
 def load(store: Store, job_id: int) -> Job | None:
@@ -142,11 +101,27 @@ def commit(
         admissions.wake_admissible(store, now)
 
 
+def catch_up(store: Store, clock: Callable[[], Now]) -> bool:
+    """Commit what is overdue for jobs that nobody owns, in a transaction of its own; whether there was any.
+
+    A bounded piece: there may be more.
+    """
+    if not settle.pending(store, clock()):
+        return False
+    try:
+        with store.writing():
+            now = clock()
+            commit(store, settle.overdue(store, now), now)
+    except CommitUnknown:
+        pass  # What is still overdue is found again.
+    return True
+
+
 def _mind_deadlines(store: Store, before: Job, after: Job, now: Now) -> None:
-    """Deadlines are kept for a job that nobody owns, as long as it waits or stands in line."""
-    if after.owner is None and after.phase in ("waiting", "queued"):
+    """Deadlines are kept as long as a job waits or stands in line: its owner may die, and leave it to all."""
+    if after.phase in ("waiting", "queued"):
         settle.note_deadlines(store, after, now)
-    elif before.owner is None:
+    elif before.phase in ("waiting", "queued"):
         settle.forget_deadlines(store, after.id)
 
 

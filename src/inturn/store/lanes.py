@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from inturn.core.drain import Candidate, settled
 from inturn.core.job import IN_LINE
+from inturn.store import held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from inturn.core.held import Held
     from inturn.store.db import Store
 
-_CANDIDATE = "SELECT id, phase, held_phase, attempts, in_line, queue, owner FROM jobs"
+_CANDIDATE = "SELECT id, phase, held_phase, attempts, in_line, queue, pool, owner FROM jobs"
 
 
 def is_settled(store: Store, queues: Collection[str]) -> bool:
     """Whether nothing in these queues holds a drain open; see `inturn.core.drain`.
 
-    Cheap as long as something does: what is active, in line or in backoff is found by its index before the
-    waiting jobs are looked at.
+    Cheap as long as something does: what is active, in line or in backoff is counted, so that many jobs that
+    are delayed cost nothing, and only if there is none are the waiting jobs looked at. What stands in a queue
+    or pool that is paused is going nowhere.
     """
     marks = ", ".join("?" * len(queues))
     names = tuple(queues)
     if store.row(f"SELECT 1 FROM admissions WHERE queue IN ({marks}) LIMIT 1", names) is not None:
         return False
-    for condition in ("phase = 'queued' AND in_line > 0", "phase = 'queued' AND attempts > 0"):
-        query = f"SELECT 1 FROM jobs WHERE {condition} AND queue IN ({marks}) LIMIT 1"
-        if store.row(query, names) is not None:
-            return False
-    # Many wait for few: one look at each job that is waited for.
+    counted = f"""
+        SELECT queue, pool FROM tallies
+        WHERE queue IN ({marks}) AND status IN ('queued', 'backoff') AND jobs > 0
+    """
+    paused = held.load(store)
+    if not all(paused.over(queue, pool) for queue, pool in store.execute(counted, names)):
+        return False
+    # Many wait for few: one look at each job that is waited for, and none after one that goes somewhere.
     rows = store.execute(
         f"""
         SELECT DISTINCT parent_id FROM jobs JOIN edges ON edges.job_id = jobs.id AND edges.observed_at IS NULL
@@ -36,17 +42,16 @@ def is_settled(store: Store, queues: Collection[str]) -> bool:
         """,
         names,
     )
-    parents: list[int] = [row[0] for row in rows]
     alive = served(store)
-    waiting = [
+    waiting = (
         Candidate(0, "waiting", None, 0, due=False, supervised=False, served=True, parents=(parent,))
-        for parent in parents
-    ]
-    return settled(waiting, lambda job_id: _candidate(store, job_id, alive))
+        for (parent,) in rows
+    )
+    return settled(waiting, lambda job_id: _candidate(store, job_id, alive, paused))
 
 
-def _candidate(store: Store, job_id: int, alive: set[str]) -> Candidate:
-    found, phase, held_phase, attempts, in_line, queue, owner = store.row(
+def _candidate(store: Store, job_id: int, alive: set[str], paused: Held) -> Candidate:
+    found, phase, held_phase, attempts, in_line, queue, pool, owner = store.row(
         _CANDIDATE + " WHERE id = ?", (job_id,)
     )
     minded = queue in alive if queue else _lives(store, owner)
@@ -60,6 +65,7 @@ def _candidate(store: Store, job_id: int, alive: set[str]) -> Candidate:
         not queue,
         minded,
         tuple(parent for (parent,) in parents),
+        held=bool(paused.over(queue, pool)),
     )
 
 
@@ -72,6 +78,18 @@ def served(store: Store) -> set[str]:
         """
     )
     return {queue for (queue,) in rows}
+
+
+def servers(store: Store, queue: str) -> set[int]:
+    """The owners that claim from a queue and have not been proven dead."""
+    rows = store.execute(
+        """
+        SELECT owner FROM worker_queues JOIN owners ON owners.id = owner
+        WHERE queue = ? AND accepting AND gone_at IS NULL
+        """,
+        (queue,),
+    )
+    return {owner for (owner,) in rows}
 
 
 def _lives(store: Store, owner: int | None) -> bool:

@@ -135,19 +135,9 @@ def script(name: str) -> bytes:
 
 def _back_up(connection: apsw.Connection, target: str) -> None:
     """Copy the store before it is changed; if a copy is there, another process came first."""
-    unfinished = f"{target}.{os.getpid()}"
-    # One that a crash has left may be there.
-    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    os.close(os.open(unfinished, flags, 0o600))
+    from inturn.store.backup import back_up
+
     try:
-        copy = apsw.Connection(unfinished)
-        try:
-            with copy.backup("main", connection, "main") as backup:
-                backup.step()
-        finally:
-            copy.close()
-        os.link(unfinished, target)
+        back_up(connection, target)
     except FileExistsError:
         pass
-    finally:
-        os.unlink(unfinished)

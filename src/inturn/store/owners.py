@@ -6,7 +6,7 @@ from inturn.core.moment import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import NamedTuple
 
     from inturn.core.job import Job
@@ -96,6 +96,13 @@ def suspects(store: Store, now: Now, limit: int, offset: float) -> list[Owner]:
 def all_of_them(store: Store) -> list[Owner]:
     """Every owner in the registry, dead ones included."""
     return _some(store, "1", (), -1)
+
+
+def of_jobs(store: Store, job_ids: Iterable[int]) -> list[Owner]:
+    """The owners of these jobs, each once."""
+    wanted = f"[{','.join(map(str, job_ids))}]"
+    condition = "id IN (SELECT owner FROM jobs WHERE id IN (SELECT value FROM json_each(?)))"
+    return _some(store, condition, (wanted,), -1)
 
 
 def _some(store: Store, condition: str, bindings: tuple[object, ...], limit: int) -> list[Owner]:

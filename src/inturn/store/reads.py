@@ -5,7 +5,7 @@ from __future__ import annotations
 from inturn.core.admission import STORE, Request
 from inturn.core.job import ACTIVE, OUTCOMES
 from inturn.core.views import Holder, Keeper, LedgerEntry, Scope, View, as_of
-from inturn.store import settings
+from inturn.store import admissions, held, settings
 from inturn.store.rows import (
     SELECT_CONDITION,
     SELECT_EDGE,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Jobs whose details are fetched together.
 BATCH = 500
 
-_COMPLETED_WORDS = frozenset((*OUTCOMES, "ended"))
+_COMPLETED_WORDS = frozenset((*OUTCOMES, "ended", "unsuccessful"))
 
 # A queued job's time has come, though nobody may have moved it to the line yet: see admissions.promote.
 _DUE = "(next_run_at <= ? AND due_boot <> ? OR due_at <= ? AND due_boot = ?)"
@@ -41,11 +41,6 @@ _SELECT_ENTRY = "SELECT id, job_id, at, kind, source, target, reason, run FROM e
 _SELECT_HOLDER = """
     SELECT jobs.id, jobs.name, admissions.slots, admissions.pool, admissions.queue, run, devices, granted_at
     FROM admissions JOIN jobs ON jobs.id = admissions.job_id
-"""
-
-_BEFORE_IN_LINE = """
-    in_line = 1 AND (pool = ? OR ?)
-    AND (priority > ? OR priority = ? AND (next_run_at < ? OR next_run_at = ? AND id < ?))
 """
 
 
@@ -109,6 +104,8 @@ def _status_conditions(filters: Filters, now: Now) -> tuple[list[str], list[Any]
             parts.append(f"phase IN ({holding}) OR phase = 'paused' AND held_phase IN ({holding})")
         elif word == "ended":
             parts.append("phase = 'completed'")
+        elif word == "unsuccessful":
+            parts.append("outcome <> 'success'")
         elif word == "queued":
             parts.append(f"phase = 'queued' AND (in_line > 0 OR {_DUE})")
             values.extend(due)
@@ -162,6 +159,16 @@ def keepers(store: Store, owners: set[int]) -> dict[int | None, Keeper]:
     marks = ", ".join("?" * len(owners))
     rows = store.execute(f"{_SELECT_KEEPER} WHERE id IN ({marks})", tuple(owners))
     return {row[0]: Keeper(*row) for row in rows}
+
+
+def is_anyone_late(store: Store, now: Now) -> bool:
+    """Whether an owner has let its lease expire, or is known to be dead: a reason to look closer."""
+    late = "lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1 OR lease_boot = ?1 AND lease_mono < ?2)"
+    for condition in ("gone_at IS NOT NULL", f"gone_at IS NULL AND {late}"):
+        query = f"SELECT 1 FROM owners WHERE {condition} LIMIT 1"
+        if store.row(query, (now.boot, now.mono) if "?" in condition else ()) is not None:
+            return True
+    return False
 
 
 def _gates_and_tags(
@@ -302,31 +309,48 @@ def scopes(store: Store, tallied: Mapping[tuple[str, str, str], int]) -> list[Sc
             for scope in {STORE, its_pool}:
                 waiting[scope] = waiting.get(scope, 0) + jobs
     limits = {pool.name: pool for pool in settings.pools(store)}
+    paused = held.load(store).pools
     limits.setdefault(STORE, Pool(STORE, None, False))
     found = []
     for name, pool in sorted(limits.items()):
         mine = tuple(holder for holder in taken if name in (STORE, holder.pool))
         used = sum(holder.slots for holder in mine)
         in_line = waiting.get(name, 0)
-        found.append(Scope(name, pool.slots, pool.declared, used, in_line, mine, pool.devices))
+        found.append(
+            Scope(name, pool.slots, pool.declared, used, in_line, mine, pool.devices, name in paused)
+        )
     return found
 
 
 def ahead(
-    store: Store, request: Request, everywhere: bool, limit: int
+    store: Store, request: Request, everywhere: bool, limit: int, most: int
 ) -> tuple[int, list[tuple[Request, str | None]]]:
     """How many requests stand before this one in line, and the first `limit` of them with their names.
 
-    `everywhere`: in the whole store, else among those for the same pool.
+    `everywhere`: in the whole store, else among those for the same pool. They are counted to `most` and one
+    more, class by class, each a range of the line's index: nobody's place makes a look at the line long.
     """
-    _, at, job_id = request.place
-    values = (request.pool, everywhere, request.priority, request.priority, at, at, job_id)
-    total = store.row(f"SELECT count(*) FROM jobs WHERE {_BEFORE_IN_LINE}", values)[0]
-    rows = store.execute(
-        f"""
-        SELECT name, id, priority, next_run_at, slots, pool, bypass_count FROM jobs WHERE {_BEFORE_IN_LINE}
-        ORDER BY priority DESC, next_run_at, id LIMIT ?
-        """,
-        (*values, limit),
-    )
-    return total, [(Request(*fields), name) for name, *fields in rows]
+    total = 0
+    first: list[tuple[Request, str | None]] = []
+    for standing in admissions.heads(store, None if everywhere else request.pool):
+        head = standing.request
+        alike = (head.pool, standing.queue, head.throttle, head.slots)
+        for older, values in (
+            ("priority > ?", (request.priority,)),
+            ("priority = ? AND next_run_at < ?", (request.priority, request.next_run_at)),
+            ("priority = ? AND next_run_at = ? AND id < ?", (request.priority, *request.place[1:])),
+        ):
+            some = (
+                f"FROM jobs WHERE in_line = 1 AND (pool, queue, throttle, slots) = (?, ?, ?, ?) AND {older}"
+            )
+            counted = f"SELECT count(*) FROM (SELECT 1 {some} LIMIT ?)"
+            total += store.row(counted, (*alike, *values, most + 1 - total))[0]
+            rows = store.execute(
+                f"""
+                SELECT name, id, priority, next_run_at, slots, pool, bypass_count {some}
+                ORDER BY priority DESC, next_run_at, id LIMIT ?
+                """,
+                (*alike, *values, limit),
+            )
+            first += [(Request(*fields), name) for name, *fields in rows]
+    return total, sorted(first, key=lambda each: each[0].place)[:limit]

@@ -38,6 +38,7 @@ RUN_COLUMNS = (
     *("watch_used", "watch_wall", "watch_mono", "watch_boot"),
     *("user_us", "system_us", "max_rss", "log_incomplete"),
 )
+EVENT_COLUMNS = ("job_id", "at", "kind", "source", "target", "reason", "run")
 _RUN_WATCH = RUN_COLUMNS.index("watch_used")
 
 SELECT_JOB = "SELECT " + ", ".join("jobs." + column for column in JOB_COLUMNS) + " FROM jobs"
@@ -63,16 +64,10 @@ def job_from(row: tuple[Any, ...]) -> Job:
 
 def job_values(job: Job) -> tuple[Any, ...]:
     """The values of JOB_COLUMNS."""
-    flat: list[Any] = []
-    for value in job:
-        if isinstance(value, Deadline):
-            # Where the wall clock decides, `due_at` repeats it, so that one comparison finds all that is due.
-            flat += [value.wall, value.boot, value.at if value.boot else value.wall]
-        elif isinstance(value, Stopwatch):
-            flat += value
-        else:
-            flat.append(value)
-    return tuple(flat)
+    due = job.due
+    # Where the wall clock decides, `due_at` repeats it, so that one comparison finds all that is due.
+    at = due.at if due.boot else due.wall
+    return (*job[:_DUE], due.wall, due.boot, at, *job[_DUE + 1 : _WATCH - 2], *job.watch, *job[_WATCH - 1 :])
 
 
 def run_from(row: tuple[Any, ...]) -> Run:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inturn.core.held import Lane
+from inturn.store import held
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
@@ -88,8 +91,12 @@ def set_pool(store: Store, pool: Pool) -> None:
 
 
 def remove_pool(store: Store, name: str) -> None:
-    """Forget a capacity: without a row the store is unlimited, and a pool does not exist."""
+    """Forget a capacity: without a row the store is unlimited, and a pool does not exist.
+
+    Another pool that gets its name later is not paused because this one was.
+    """
     store.execute("DELETE FROM pools WHERE name = ?", (name,))
+    held.release(store, Lane("pool", name))
 
 
 def live_jobs_in(store: Store, name: str) -> int:

@@ -40,7 +40,9 @@ def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Trans
         store.execute("INSERT OR IGNORE INTO unsettled VALUES (?)", (parent_id,))
     else:
         store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
-    return [found for row in rows[:limit] for found in job(store, job_from(row), now)]
+    waiting = [job_from(row) for row in rows[:limit]]
+    store.stirred.update(one.id for one in waiting if one.owner is not None)
+    return [found for one in waiting for found in job(store, one, now)]
 
 
 def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
@@ -54,9 +56,27 @@ def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
     return [] if event is None else [transitions.apply(waiting, event, now)]
 
 
-def job_by_id(store: Store, job_id: int, now: Now) -> list[Transition]:
-    """As `job`, for one that has just been stored."""
-    return job(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
+def newcomers(store: Store, first: int, last: int, now: Now) -> list[Transition]:
+    """Settle unowned jobs that have just been stored, with ids from `first` to `last`.
+
+    Only of what has ended already have they not been told. If that concerns too many of them, the rest is
+    noted as unsettled.
+    """
+    behind_ended = """
+        FROM edges JOIN jobs ON jobs.id = job_id AND jobs.owner IS NULL
+        JOIN jobs AS parent ON parent.id = parent_id AND parent.phase = 'completed'
+        WHERE job_id BETWEEN ? AND ?
+    """
+    rows = store.execute(
+        f"SELECT DISTINCT job_id {behind_ended} ORDER BY 1 LIMIT ?", (first, last, AT_MOST + 1)
+    )
+    found = [job_id for (job_id,) in rows]
+    if len(found) > AT_MOST:
+        store.execute(
+            f"INSERT OR IGNORE INTO unsettled SELECT DISTINCT parent_id {behind_ended}", (first, last)
+        )
+    jobs = (job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))) for job_id in found[:AT_MOST])
+    return [transition for one in jobs for transition in job(store, one, now)]
 
 
 def note_deadlines_of(store: Store, job_id: int, now: Now) -> None:
@@ -70,6 +90,16 @@ def note_deadlines_of(store: Store, job_id: int, now: Now) -> None:
     )
     if found is not None:
         note_deadlines(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
+
+
+def is_unsettled(store: Store, parent_id: int) -> bool:
+    """Whether a job that has ended has dependents that nobody has looked at yet."""
+    return store.row("SELECT 1 FROM unsettled WHERE parent_id = ?", (parent_id,)) is not None
+
+
+def forget_unsettled(store: Store, parent_id: int) -> None:
+    """A job that begins another round has no outcome for anybody."""
+    store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
 
 
 def pending(store: Store, now: Now) -> bool:
@@ -122,16 +152,24 @@ def forget_deadlines(store: Store, job_id: int) -> None:
     store.execute("DELETE FROM deadlines WHERE job_id = ?", (job_id,))
 
 
+_EXPIRED = """
+    SELECT deadlines.job_id FROM deadlines CROSS JOIN jobs ON jobs.id = deadlines.job_id
+    WHERE {} AND jobs.owner IS NULL AND jobs.phase IN ('waiting', 'queued') LIMIT ?
+"""
+
+# One query for each clock: joined by OR they would read all deadlines, however far away.
+_BY_CLOCK = (
+    ("boot = ? AND at <= ?", lambda now: (now.boot, now.mono)),
+    ("boot = '' AND at <= ?", lambda now: (now.wall,)),
+    ("boot > '' AND boot < ? AND wall <= ?", lambda now: (now.boot, now.wall)),
+    ("boot > ? AND wall <= ?", lambda now: (now.boot, now.wall)),
+)
+
+
 def _expired(store: Store, now: Now, limit: int) -> list[int]:
     """Unowned jobs one of whose deadlines has passed. Those of an earlier boot go by the wall clock."""
-    rows = store.execute(
-        """
-        SELECT DISTINCT deadlines.job_id FROM deadlines JOIN jobs ON jobs.id = deadlines.job_id
-        WHERE (boot = ?1 AND at <= ?2 OR boot = '' AND at <= ?3
-                OR boot > '' AND boot < ?1 AND wall <= ?3 OR boot > ?1 AND wall <= ?3)
-            AND jobs.owner IS NULL AND jobs.phase IN ('waiting', 'queued')
-        LIMIT ?4
-        """,
-        (now.boot, now.mono, now.wall, limit),
-    )
-    return [job_id for (job_id,) in rows]
+    found: dict[int, None] = {}
+    for condition, bindings in _BY_CLOCK:
+        rows = store.execute(_EXPIRED.format(condition), (*bindings(now), limit))
+        found.update(dict.fromkeys(job_id for (job_id,) in rows))
+    return list(found)[:limit]

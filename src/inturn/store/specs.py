@@ -1,4 +1,4 @@
-"""The unchanging part of a job: stored once, read by whoever is to run it."""
+"""What the user asked for: stored once, changed only by the user, read by whoever is to run it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from binascii import crc32
 
 from inturn.core.retry import Policy
 from inturn.core.spec import Spec
-from inturn.store.rows import marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from inturn.store.db import Store
 
-_COLUMNS = (
-    *("job_id", "argv", "cwd", "environment", "env_changes", "umask", "stdin_file", "merge_output"),
+COLUMNS = (
+    *("job_id", "environment"),
+    *("argv", "cwd", "env_changes", "umask", "stdin_file", "merge_output"),
     *("leave_children", "nice"),
     *("success_codes", "retry_codes", "retry_signals", "retry_timeouts", "retry_start_failures"),
     *("success_target", "run_limit", "failure_limit"),
@@ -21,18 +23,15 @@ _COLUMNS = (
     *("run_timeout", "job_timeout", "stop_grace", "max_crashes"),
     *("wait_mode", "wait_poll", "probe_timeout", "wait_abort_at", "note"),
 )
-_INSERT = f"INSERT INTO specs ({', '.join(_COLUMNS)}) VALUES ({marks(_COLUMNS)})"
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM specs WHERE job_id = ?"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM specs WHERE job_id = ?"
 
 
-def insert(store: Store, job_id: int, spec: Spec, environment: int) -> None:
-    """Store a job's specification; `environment` is the id that `environment_id` gave."""
+def values(spec: Spec) -> tuple[Any, ...]:
+    """The values of COLUMNS after the first two: the job, and what `environment_id` gives."""
     policy = spec.policy
-    values = (
-        job_id,
+    return (
         b"\0".join(spec.argv),
         spec.cwd,
-        environment,
         b"\0".join(spec.env_changes),
         spec.umask,
         spec.stdin_file,
@@ -62,12 +61,19 @@ def insert(store: Store, job_id: int, spec: Spec, environment: int) -> None:
         spec.wait_abort_at,
         spec.note,
     )
-    store.execute(_INSERT, values)
+
+
+def change(store: Store, job_id: int, argv: tuple[bytes, ...] | None, note: str | None) -> None:
+    """Store another command, another note, or both; None leaves what there is, and an empty note is none."""
+    if argv is not None:
+        store.execute("UPDATE specs SET argv = ? WHERE job_id = ?", (b"\0".join(argv), job_id))
+    if note is not None:
+        store.execute("UPDATE specs SET note = ? WHERE job_id = ?", (note or None, job_id))
 
 
 def load(store: Store, job_id: int) -> Spec:
     """The specification of a job that exists."""
-    row = dict(zip(_COLUMNS, store.row(_SELECT, (job_id,)), strict=True))
+    row = dict(zip(COLUMNS, store.row(_SELECT, (job_id,)), strict=True))
     policy = Policy(
         success_codes=parse_ranges(row["success_codes"]),
         retry_codes=parse_ranges(row["retry_codes"]),

@@ -26,6 +26,7 @@ EXAMPLES = (
     "inturn add --from-file jobs.jsonl",
 )
 CREATES = True
+TIDIES = "late"
 
 
 def parse(words: Sequence[str], given: dict[str, object]) -> Words:

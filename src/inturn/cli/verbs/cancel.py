@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELP = "end jobs: those that wait at once, those that run by TERM, the grace period and KILL"
 EXAMPLES = ("inturn cancel 7", "inturn cancel prepare shard-1", "inturn cancel --tag project=x --yes")
 CREATES = False
+TIDIES = "all"
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -54,9 +54,10 @@ def execute(args: Namespace, context: Context) -> Result:
         return Result(output.document(context, job_id, wanted))
     out = _standard_output()
     if args.follow:
+        from inturn.app import tend
         from inturn.service.follow import follow
 
-        follow(context, job_id, wanted, out)
+        follow(context, job_id, wanted, out, lambda jobs: tend(context, jobs))
     else:
         output.show(context, job_id, wanted, out)
     return Result()

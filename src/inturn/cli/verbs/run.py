@@ -7,7 +7,6 @@ from inturn.cli.options import Words, explain
 from inturn.cli.result import Result
 from inturn.core.options import Option
 from inturn.errors import InturnError
-from inturn.service import submit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ EXAMPLES = (
     "inturn run --wait --run-timeout 1h -- ./nightly",
 )
 CREATES = True
+TIDIES = "late"
 
 _OWN = {
     **submission.OWN,
@@ -52,12 +52,23 @@ def configure(parser: ArgumentParser) -> None:
     explain(parser, "run", _OWN)
 
 
+def begin(words: Words, context: Context) -> Context:
+    """Start the supervisor, if there is to be one: it is the last to be ready."""
+    if any(name in words.values for name in ("array", "from_file", "foreground")):
+        return context
+    from inturn.service import standby
+
+    return context._replace(standby=standby.start(context))
+
+
 def execute(words: Words, context: Context) -> Result:
     """Submit the job or jobs; with --wait or --foreground pass on how it ended."""
     if words.values.get("dry_run"):
         return submission.dry_run(words, context, supervised=True)
     if words.values.get("foreground"):
         return _foreground(words, context)
+    from inturn.service import submit
+
     return submission.submit(words, context, submit.run, supervised=True)
 
 

@@ -16,7 +16,7 @@ from inturn.service import control, query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from inturn.core.job import Job
     from inturn.core.views import View
@@ -29,6 +29,7 @@ EXAMPLES = (
     "inturn wait --tag project=x",
 )
 CREATES = False
+TIDIES = "all"
 
 # So many of the jobs that did not succeed are told.
 _TOLD = 10
@@ -72,12 +73,17 @@ def execute(args: Namespace, context: Context) -> Result:
 
 
 def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | None) -> list[Job]:
+    from inturn.app import tend
+
+    def look_after(open_ones: Collection[int]) -> None:
+        tend(context, open_ones)
+
     if args.quiet or sys.stderr is None or not sys.stderr.isatty():
-        return control.wait_for(context, ids, timeout)
+        return control.wait_for(context, ids, timeout, tend=look_after)
     from inturn.cli.progress import Progress
 
     with Progress(context.now) as progress:
-        return control.wait_for(context, ids, timeout, progress.show)
+        return control.wait_for(context, ids, timeout, progress.show, look_after)
 
 
 def _tell(context: Context, failed: Sequence[Job]) -> None:

@@ -22,6 +22,7 @@ EXAMPLES = (
     "inturn work --once",
 )
 CREATES = True
+TIDIES = "all"
 
 # More processes at a time than this would be a mistake.
 MOST_PLACES = 10_000

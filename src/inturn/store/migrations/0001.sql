@@ -101,6 +101,7 @@ CREATE TABLE jobs (
     CHECK (phase <> 'stopping' OR stop_reason IS NOT NULL OR runs > 0)
 ) STRICT;
 -- The line: within a class of equal pool, queue, array and size the first row is the head.
+CREATE INDEX jobs_passed ON jobs (bypass_count) WHERE in_line = 1 AND bypass_count = 3;
 CREATE INDEX jobs_line ON jobs (pool, queue, throttle, slots, priority DESC, next_run_at, id) WHERE in_line = 1;
 -- Queued jobs whose wait conditions nobody looks at yet.
 CREATE INDEX jobs_gates ON jobs (queue, id)
@@ -147,6 +148,8 @@ CREATE TABLE specs (
     wait_abort_at INTEGER,
     note TEXT
 ) STRICT;
+-- Whether an environment is still used, when jobs are removed.
+CREATE INDEX specs_environment ON specs (environment);
 
 -- Arrays: `id` is that of the first job, `at_once` how many may run together (NULL: any number).
 CREATE TABLE arrays (
@@ -286,6 +289,14 @@ CREATE TABLE pools (
     per_device INTEGER NOT NULL DEFAULT 1,   -- how many admissions share a device
     variable TEXT NOT NULL DEFAULT '',       -- the environment variable that names a run's devices
     others TEXT NOT NULL DEFAULT 'none' CHECK (others IN ('none', 'all'))
+) STRICT, WITHOUT ROWID;
+
+-- Queues and pools that are paused as a whole: nothing new is admitted from them.
+CREATE TABLE held (
+    kind TEXT NOT NULL CHECK (kind IN ('queue', 'pool')),
+    name TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
 -- The configuration file last applied (one row), and what it gives as defaults.

@@ -1,0 +1,55 @@
+"""What `doctor --repair` mends: only what follows from the store's own rows, or is proven to be nobody's."""
+
+from __future__ import annotations
+
+from inturn.host.paths import discard, owner_files
+from inturn.service import orphans, premises
+from inturn.store import admin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inturn.service.context import Context
+    from inturn.store.db import Store
+
+
+def repair(context: Context, end_orphans: bool) -> list[str]:
+    """Mend what can be; what was done, in sentences. Processes are ended only with `end_orphans`."""
+    store = context.store
+    if store is None:
+        return []
+    done = [*_database(store), *_files(context, store)]
+    if end_orphans:
+        found, left = orphans.end(store)
+        if found:
+            done.append(f"ended {found - left} of {found} processes of runs that were over")
+    return done
+
+
+def _database(store: Store) -> Iterator[str]:
+    with store.writing():
+        counts = bool(admin.wrong_counts(store))
+        if counts:
+            admin.rebuild_counts(store)
+        released = admin.release_ended(store)
+        forgotten = admin.forgotten(store)
+        if forgotten:
+            admin.remember(store)
+    if counts:
+        yield "counted the jobs anew"
+    if released:
+        yield f"gave back the slots of {released} jobs that had ended"
+    if forgotten:
+        yield f"had the dependents of {len(forgotten)} jobs looked at again"
+
+
+def _files(context: Context, store: Store) -> Iterator[str]:
+    found = premises.stale(context, store)
+    for token in found.owners:
+        discard(*owner_files(context.directory, token))
+    discard(*found.logs)
+    if found.owners:
+        yield f"removed the files of {len(found.owners)} dead processes"
+    if found.logs:
+        yield f"removed {len(found.logs)} logs of jobs that were removed"

@@ -1,0 +1,54 @@
+"""Looks at the store after every commit, and holds what it sees against the invariants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.simulation import admitting, invariants, snapshot
+from tests.simulation.faults import Violation
+
+if TYPE_CHECKING:
+    from inturn.store.db import Store
+    from tests.simulation.machine import Machine
+    from tests.simulation.process import Process
+    from tests.simulation.snapshot import Snapshot
+
+RULES = (*invariants.RULES, *admitting.RULES)
+
+
+class Checker:
+    """Remembers the last snapshot, and how many commits there were."""
+
+    def __init__(self, store: Store, machine: Machine) -> None:
+        self._store = store
+        self._machine = machine
+        self.seen = snapshot.EMPTY
+        self.commits = 0
+
+    def look(self, process: Process) -> None:
+        """Check what a process has just committed. Raises Violation."""
+        before = self.seen
+        after = self.seen = snapshot.take(self._store, before)
+        self.commits += 1
+        self._tell(process, after)
+        change = invariants.Change(before, after, self._machine, process)
+        for rule in RULES:
+            for problem in rule(change):
+                raise Violation(f"{rule.__name__}: {problem}")
+
+    def expect_nothing_left(self) -> None:
+        """When everything has ended, nothing but the jobs and their history remains."""
+        for table in ("owners", "worker_queues", "admissions", "deadlines", "unsettled", "keys"):
+            rows = self._store.execute(f"SELECT * FROM {table}").fetchall()
+            if rows:
+                raise Violation(f"everything has ended, but {table} holds {rows}")
+
+    def _tell(self, process: Process, after: Snapshot) -> None:
+        for event in after.events:
+            self._machine.kinds.add(event.kind)
+            reason = f" ({event.reason})" if event.reason else ""
+            run = f", run {event.run}" if event.run else ""
+            self._machine.note(
+                f"  {process.name}: job {event.job_id} {event.kind}:"
+                f" {event.source or 'new'} -> {event.target}{reason}{run}"
+            )

@@ -33,7 +33,8 @@ def request(tools: Tools, job: Job, now: Now) -> Transition | None:
     is. Raises Stale if the job has changed since it was read.
     """
     store = tools.store
-    if job.in_line == IN_LINE and not _worth_asking(tools, job):
+    # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
+    if admissions.place_of(store, job.id) == IN_LINE and not _worth_asking(tools, job):
         return None
     with faults.commit("admit", store.writing()):
         admissions.promote(store, now)

@@ -222,6 +222,11 @@ def show_up(store: Store, job: Job) -> None:
     )
 
 
+def place_of(store: Store, job_id: int) -> int:
+    """Where a job stands: one of NOT_IN_LINE, IN_LINE and SILENT of `inturn.core.job`."""
+    return int(store.row("SELECT in_line FROM jobs WHERE id = ?", (job_id,))[0])
+
+
 def request_of(job: Job) -> Request:
     """What a job asks for, and where it stands."""
     return Request(job.id, job.priority, job.due.wall, job.slots, job.pool, job.bypass_count, job.throttle)

@@ -118,13 +118,13 @@ def tidy(context: Context, thorough: bool = True) -> None:
     Not `thorough`: only if one is late with its lease, which a look at the store tells. What fails here is
     left to the next who looks: it is not what the user has asked for.
     """
-    from inturn.store import jobs, reads
+    from inturn.store import jobs, owners
 
     store = context.store
     if store is None:
         return
     jobs.catch_up(store, context.now)
-    if not (thorough or reads.is_anyone_late(store, context.now())):
+    if not (thorough or owners.is_anyone_late(store, context.now())):
         return
     from inturn.host import clock
     from inturn.owners.vigil import anyone_dead
@@ -180,7 +180,8 @@ def run_supervisor(directory: str, token: str) -> None:
 
 def run_nursery(directory: str, token: str, count: int) -> None:
     """Fork `count` supervisors, and end: each waits for its job as a single one would."""
-    from inturn.engines import local  # noqa: F401 - loaded once, shared by all
+    from inturn import conditions  # noqa: F401 - loaded once, shared by all
+    from inturn.engines import local  # noqa: F401
     from inturn.host import brood, detach, diary, faults, paths
     from inturn.owners import supervisor  # noqa: F401
     from inturn.store import db  # noqa: F401

@@ -166,7 +166,7 @@ def test_without_a_systemd_of_the_user_it_is_a_line_of_the_crontab(cli: Cli) -> 
 
 def test_all_other_lines_of_the_crontab_stay_as_they_are(cli: Cli) -> None:
     machine = Machine(cli, crontab=CRONTAB)
-    theirs = "MAILTO=me\n\n# a remark\n*/5 * * * * backup  \"%H\"\n@reboot something else\n"
+    theirs = 'MAILTO=me\n\n# a remark\n*/5 * * * * backup  "%H"\n@reboot something else\n'
     (machine.home / "cron").write_text(theirs)
     machine.at_boot("install")
     assert machine.cron.startswith(theirs)
@@ -231,7 +231,11 @@ def test_what_is_written_recovers_the_jobs_of_the_store(cli: Cli, how: str) -> N
     (machine.home / "inturn").mkdir()
     (machine.home / "inturn" / "__init__.py").write_text("raise SystemExit('not this one')")
     done = subprocess.run(
-        words, env={"HOME": str(machine.home), "PATH": "/usr/bin:/bin"}, cwd=machine.home, timeout=60, check=False
+        words,
+        env={"HOME": str(machine.home), "PATH": "/usr/bin:/bin"},
+        cwd=machine.home,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0
     assert cli.show(job)["owner"]["pid"] != owner

@@ -161,7 +161,7 @@ def test_a_dead_owner_is_a_problem_that_recover_solves(orphans: Orphanage) -> No
 def test_an_owner_that_cannot_be_verified_is_told_and_left_alone(orphans: Orphanage) -> None:
     cli = orphans.cli
     job = orphans.begin("run")
-    for (text,) in orphans.store.execute("SELECT identity FROM owners").fetchall():
+    for text in orphans.identities():
         orphans.rewrite("UPDATE owners SET identity = ?", text.rpartition(":")[0] + ":1")
     (lock,) = (cli.store / "owners").glob("*.lock")
     lock.rename(cli.root / "lock")
@@ -331,11 +331,12 @@ def test_a_copy_is_a_store_like_its_original(cli: Cli, tmp_path: Path) -> None:
     job = cli.run("run", "--wait", "--name", "x", "--", "true").id
     other = tmp_path / "other"
     other.mkdir(mode=0o700)
-    assert cli.run("doctor", "--json", "--backup", other / "inturn.db").check().data == {
-        "backup": str(other / "inturn.db")
-    }
-    assert cli.run("--dir", other, "list", "--json").check().data == cli.run("list", "--json").check().data
-    assert cli.run("--dir", other, "add", "--", "true").id == job + 1
+    copy = str(other / "inturn.db")
+    assert cli.run("doctor", "--json", "--backup", copy).check().data == {"backup": copy}
+    assert (
+        cli.run("--dir", str(other), "list", "--json").check().data == cli.run("list", "--json").check().data
+    )
+    assert cli.run("--dir", str(other), "add", "--", "true").id == job + 1
 
 
 def test_a_file_that_is_there_is_never_overwritten(cli: Cli) -> None:

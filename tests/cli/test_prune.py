@@ -118,8 +118,7 @@ def test_what_another_round_of_a_dependent_would_have_to_judge_stays(cli: Cli) -
 
 def test_an_array_goes_as_a_whole_or_not_at_all(cli: Cli) -> None:
     array = cli.run("add", "--array", "1-4%2", "-c", "test {} != 3 || exit 3").ids
-    subprocess.run([*cli.popen("work", "--drain").args], check=False, env=cli.environment(), cwd=cli.root)
-    until(lambda: all(cli.phase(job) == "completed" for job in array), "the ends")
+    cli.run("work", "--drain").check()
     assert pruned(cli, "--keep", 1) == []
     assert pruned(cli, "--status", "success") == []
     live = cli.run("add", "--array", "1-2", "--", "true").ids

@@ -302,7 +302,9 @@ def test_a_queue_that_nobody_serves_is_told(workers: str, code: str, fix: str) -
     ],
     ids=["waiting", "delayed", "to be repeated"],
 )
-def test_that_nobody_serves_its_queue_is_told_of_a_job_whose_time_has_not_come(fields: dict[str, Any]) -> None:
+def test_that_nobody_serves_its_queue_is_told_of_a_job_whose_time_has_not_come(
+    fields: dict[str, Any],
+) -> None:
     reasons = _why(_facts(make_job(queue="gpu", **fields), workers="none"))
     assert reasons[-1].code == "no_worker"
     assert reasons[-1].fix == "inturn work --queue gpu"

@@ -43,9 +43,7 @@ def test_nothing_goes_that_something_which_stays_needs_and_no_more_stays_than_th
     assert going == _largest(picked, needs, sizes)
 
 
-def _largest(
-    picked: dict[int, int | None], needs: list[tuple[int, int]], sizes: dict[int, int]
-) -> set[int]:
+def _largest(picked: dict[int, int | None], needs: list[tuple[int, int]], sizes: dict[int, int]) -> set[int]:
     """The same by removing, again and again, whatever breaks a rule."""
     left = set(picked)
     while True:

@@ -92,11 +92,15 @@ class Aftermath:
 
     def assert_sound(self) -> None:
         """No job ran twice at a time, nor more often than is recorded; nothing and nobody is left."""
+        self.assert_nothing_is_left()
+        for job in self.jobs():
+            self._assert_runs_are_recorded(job)
+
+    def assert_nothing_is_left(self) -> None:
+        """No process, no slot in use, no owner in the registry and none of its files."""
         until(lambda: not self.cli.processes(), f"the end of every process of {self.cli.root}")
         self._age_what_is_left()
         self.recover()
-        for job in self.jobs():
-            self._assert_runs_are_recorded(job)
         context = self.open()
         if context.store is not None:
             store = context.store

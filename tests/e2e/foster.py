@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import time
 
 from tests.e2e.harness import DEADLINE, until
 
@@ -15,8 +14,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 class Foster:
     """Makes this process the one to which all orphans of its descendants come, until it is closed.
 
-    So a supervisor whose submitter has ended is a child of the test, and so is the target of a supervisor that
-    was killed: it stays a zombie, as it would under an init that does not reap, until `bury` is called.
+    So a supervisor whose submitter has ended is a child of the test, and so is the target of one that was
+    killed: it stays a zombie, as it would under an init that does not reap, until `bury` is called.
     """
 
     def __init__(self) -> None:
@@ -48,17 +47,6 @@ class Foster:
                 return
 
 
-def parent_of(pid: int) -> int:
-    """The parent of a process."""
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[1])
-
-
-def await_adoption(pid: int) -> None:
-    """Wait until an orphan has come to this process."""
-    until(lambda: parent_of(pid) == os.getpid(), f"the adoption of {pid}", DEADLINE)
-
-
 def await_death(pid: int) -> None:
     """Wait until a process that is nobody's of ours has ended, whether or not it was reaped."""
 
@@ -70,7 +58,6 @@ def await_death(pid: int) -> None:
             return True
 
     until(ended, f"the end of process {pid}", DEADLINE)
-    time.sleep(0)
 
 
 def _become_subreaper(yes: bool) -> None:

@@ -80,6 +80,10 @@ class Orphanage:
         """The first row of a query."""
         return self.store.row(query, bindings)
 
+    def identities(self) -> list[str]:
+        """The stored identities of all owners."""
+        return [str(text) for (text,) in self.store.execute("SELECT identity FROM owners")]
+
     def rewrite(self, statement: str, *bindings: Any) -> None:
         """Change the store behind inturn's back."""
         with self.store.writing():

@@ -206,10 +206,10 @@ def perform_all(play: Play, root: Path) -> None:
     for problem in problems.values():
         traceback.print_exception(problem)
     assert not problems, list(problems)
-    _reap()
+    bury_children()
 
 
-def _reap() -> None:
+def bury_children() -> None:
     """Bury what the recoveries have started in this process."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:

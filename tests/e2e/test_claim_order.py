@@ -65,6 +65,9 @@ def await_elapsed(cli: Cli) -> int:
     delayed = [job for job in jobs if job["next_run_at"] > job["submitted_at"]]
     far = sum(delay(job) > 60 for job in delayed)
 
+    # A time that has passed means now.
+    assert all(job["next_run_at"] >= job["submitted_at"] for job in jobs)
+
     def scheduled() -> int:
         return int(cli.run("status", "--json").check().data["scheduled"])
 

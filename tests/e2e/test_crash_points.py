@@ -333,14 +333,82 @@ WORKERS = (
 # --- those who act on jobs
 
 
-def cancel(scene: Scene) -> None:
-    scene.safe("run", "--wait-file", "nowhere", *scene.target())
-    scene.command("cancel", "1")
+def act(*words: str, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> Callable[[Scene], None]:
+    """A command dies that acts on a job which waits; it is given again, and then the job may go on."""
+
+    def play(scene: Scene) -> None:
+        scene.safe("run", "--wait-file", "go", *scene.target())
+        if before:
+            scene.safe(*before)
+        scene.command(*words)
+        scene.await_death()
+        scene.safe(*words)
+        if after:
+            scene.safe(*after)
+        scene.go()
+
+    return play
+
+
+def act_on_an_ended_one(*words: str) -> Callable[[Scene], None]:
+    """A command dies that acts on a job which has ended."""
+
+    def play(scene: Scene) -> None:
+        scene.safe("run", "--wait", *scene.target())
+        scene.command(*words)
+
+    return play
+
+
+def rerun_both_kinds(scene: Scene) -> None:
+    scene.safe("run", "--wait", *scene.target())
+    scene.safe("add", *scene.target())
+    scene.command("rerun", "1", "2")
+    scene.start(scene.dies("command", ""), "work", "--drain")
+
+
+def configure(scene: Scene) -> None:
+    scene.safe("run", "--wait-file", "go", *scene.target())
+    scene.cli.configure("schema_version: 1\nconcurrency: {max_active_slots: 3}\n")
+    scene.command("config", "apply")
     scene.await_death()
-    scene.safe("cancel", "1")
+    scene.safe("config", "apply")
+    scene.go()
 
 
-ACTING = (Play("a command cancels", both("cancel"), cancel, always("cancelled")),)
+ACTING = (
+    Play("a command cancels", both("cancel"), act("cancel", "1"), always("cancelled")),
+    Play("a command pauses", both("act"), act("pause", "1", after=("resume", "1")), always("success")),
+    Play(
+        "a command pauses a pool",
+        both("hold"),
+        act("pause", "--pool", "p", before=("pools", "set", "p", "2")),
+        always("success"),
+    ),
+    Play(
+        "a command lets a pool go on",
+        both("release"),
+        act("resume", "--pool", "p", before=("pools", "set", "p", "2")),
+        always("success"),
+    ),
+    Play("a command sets a limit", both("limit"), act("limit", "3"), always("success")),
+    Play("a command applies the configuration", both("configure"), configure, always("success")),
+    Play("a command repairs", both("repair"), act("doctor", "--repair"), always("success")),
+    Play(
+        "a command has a job run again",
+        both("retry"),
+        act_on_an_ended_one("retry", "1"),
+        always("success"),
+    ),
+    Play("a command runs an old job anew", both("rerun"), rerun_both_kinds, always("success")),
+    Play(
+        "a command prunes",
+        both("prune"),
+        act_on_an_ended_one("prune", "--keep", "0", "--force"),
+        always("success"),
+        nothing_after=("prune.committed",),
+    ),
+)
 
 # --- recovery
 

@@ -62,10 +62,8 @@ def test_a_job_that_is_cancelled_leaves_nothing(
     assert cli.show(job)["outcome"] == "cancelled"
 
 
-@trees
-def test_processes_that_ignore_the_polite_signal_are_killed(
-    cli: Cli, verb: str, mark: Mark, command: str, sleepers: int
-) -> None:
+def test_processes_that_ignore_the_polite_signal_are_killed(cli: Cli, verb: str, mark: Mark) -> None:
+    command, sleepers = TREES["an orphan in a session of its own"]
     stubborn = f"trap '' TERM; {command}"
     job = cli.run(verb, "--stop-grace", "0.2s", "-c", stubborn, env=mark.environment).id
     mark.await_running(NAP, sleepers)

@@ -47,7 +47,11 @@ def test_a_job_that_outlives_its_owner_keeps_its_slot_and_ends_with_its_own_exit
     orphans.let_leases_expire()
     until(lambda: orphans.owner(job) != dead, "another owner")
     found = cli.show(job)
-    assert (found["phase"], found["owner"]["kind"], found["owner"]["life"]) == ("running", "supervisor", "alive")
+    assert (found["phase"], found["owner"]["kind"], found["owner"]["life"]) == (
+        "running",
+        "supervisor",
+        "alive",
+    )
     assert orphans.target(job) == target
     assert found["admission"]["slots"] == 1
     assert cli.phase(other) == "queued"
@@ -129,7 +133,9 @@ def test_what_is_left_of_a_run_is_ended_before_the_slots_of_a_lost_job_are_given
     orphans: Orphanage,
 ) -> None:
     cli = orphans.cli
-    script = "trap '' TERM; (until [ -e stop ]; do sleep 0.02; done; exec sleep 0.2) & echo $! > left; sleep 600"
+    script = (
+        "trap '' TERM; (until [ -e stop ]; do sleep 0.02; done; exec sleep 0.2) & echo $! > left; sleep 600"
+    )
     job = orphans.begin("run", script, "--stop-grace", "300ms")
     left = int(until(lambda: (cli.root / "left").read_text() if (cli.root / "left").exists() else "", "it"))
     target = orphans.target(job)
@@ -274,8 +280,8 @@ def test_jobs_that_wait_get_new_supervisors_and_keep_all_that_they_had(orphans: 
 def _lasting(orphans: Orphanage, job: int) -> list[object]:
     """What a change of owner must not touch."""
     columns = (
-        "phase, outcome, next_run_at, due_boot, due_at, priority, bypass_count, round, attempts, failures, runs,"
-        " crashes, watch_used, watch_wall, watch_mono, watch_boot, revision"
+        "phase, outcome, next_run_at, due_boot, due_at, priority, bypass_count, round, attempts, failures,"
+        " runs, crashes, watch_used, watch_wall, watch_mono, watch_boot, revision"
     )
     return [
         orphans.row(f"SELECT {columns} FROM jobs WHERE id = ?", job),
@@ -390,7 +396,9 @@ def test_cancel_reaches_a_job_whose_owner_is_dead(orphans: Orphanage) -> None:
 
 def test_of_two_who_recover_at_once_one_takes_each_job(orphans: Orphanage) -> None:
     cli = orphans.cli
-    jobs = [orphans.begin("run")] + [cli.run("run", "--wait-file", "there", "--", "true").id for _ in range(5)]
+    jobs = [orphans.begin("run")] + [
+        cli.run("run", "--wait-file", "there", "--", "true").id for _ in range(5)
+    ]
     for job in jobs:
         orphans.kill_owner(job)
     both = [cli.popen("recover") for _ in range(2)]

@@ -68,14 +68,18 @@ def test_some_users_are_spared(root: Path) -> None:
     assert kills(root, "you") is True
 
 
-def test_lingering_shows_in_a_file_or_is_told_by_loginctl(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lingering_shows_in_a_file_or_is_told_by_loginctl(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bin_directory = root / "bin"
     bin_directory.mkdir()
     monkeypatch.setenv("PATH", str(bin_directory))
     assert logind.lingers("me", str(root)) is None
     program = bin_directory / "loginctl"
     for answer, expected in (("Linger=no", False), ("Linger=yes", True), ("nonsense", None)):
-        program.write_text(f"#!/bin/sh\n[ \"$1 $2 $3\" = 'show-user me --property=Linger' ] && echo {answer}\n")
+        program.write_text(
+            f"#!/bin/sh\n[ \"$1 $2 $3\" = 'show-user me --property=Linger' ] && echo {answer}\n"
+        )
         program.chmod(0o755)
         assert logind.lingers("me", str(root)) is expected
     (root / "var/lib/systemd/linger").mkdir(parents=True)

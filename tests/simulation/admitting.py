@@ -1,7 +1,7 @@
 """What must hold of an admission: room, the ceilings, and the order of the line.
 
-The rule itself is `inturn.core.admission.decide`, which has tests of its own. The product gives it the heads of
-each class, found by an index; here it is given everybody who stands in line.
+The rule itself is `inturn.core.admission.decide`, which has tests of its own. The product gives it the heads
+of each class, found by an index; here it is given everybody who stands in line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def capacity_is_never_exceeded(change: Change) -> Iterator[str]:
     for job in admitted(change):
         for scope in room.scopes(request(job)):
             if room.used[scope] > room.limits[scope]:
-                yield f"job {job.id} was admitted: {room.used[scope]} of {room.limits[scope]} slots in {scope!r}"
+                yield f"job {job.id}: {room.used[scope]} of {room.limits[scope]} slots are used in {scope!r}"
 
 
 def devices_are_shared_by_so_many(change: Change) -> Iterator[str]:
@@ -55,7 +55,7 @@ def devices_are_shared_by_so_many(change: Change) -> Iterator[str]:
 
 
 def workers_keep_to_their_orders(change: Change) -> Iterator[str]:
-    """A claim leaves no more active in the queue than the ceiling, and no more in the worker's hands than places."""
+    """After a claim no more is active in the queue than the ceiling, or in the worker's hands than places."""
     after = change.after
     for job in admitted(change):
         if not job.queue:
@@ -68,13 +68,13 @@ def workers_keep_to_their_orders(change: Change) -> Iterator[str]:
         active = sum(one.queue == job.queue for one in after.admissions.values())
         in_hand = sum(one.owner == worker.id for one in after.admissions.values())
         if active > (ceilings[job.queue] or active) or in_hand > worker.places:
-            yield f"job {job.id}: {active} active in {job.queue} (ceiling {ceilings[job.queue]}), {in_hand} in hand"
+            yield f"job {job.id}: {active} active in its queue, of {ceilings[job.queue]}; {in_hand} in hand"
         if not worker.accepting:
             yield f"job {job.id} was claimed by worker {worker.id}, which is not accepting"
 
 
 def the_line_is_kept(change: Change) -> Iterator[str]:
-    """Each admission is the one that the rule gives for the whole line, and the right request's count grows."""
+    """Each admission is the one that the rule gives for the whole line, and the right count grows."""
     jobs = admitted(change)
     if len(jobs) > 1:
         yield f"{len(jobs)} jobs were admitted at once"
@@ -100,7 +100,7 @@ def _judge(change: Change, job: Job) -> Iterator[str]:
         passed = decision.passed is not None and decision.passed.job_id == one.job_id
         now = after.jobs[one.job_id].bypass_count
         if now != one.bypass_count + passed:
-            yield f"job {job.id} was admitted; job {one.job_id} had been passed {one.bypass_count} times, now {now}"
+            yield f"job {job.id} was admitted: job {one.job_id} had {one.bypass_count} passes, now {now}"
 
 
 def request(job: Job) -> Request:

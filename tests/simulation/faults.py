@@ -27,8 +27,9 @@ class Violation(BaseException):
 class Fault(NamedTuple):
     """What befalls a process at the `after`-th occasion from now on.
 
-    `crash`: it is killed, at any point; `death`: between two transactions. `busy`: the write lock cannot be had. `full`: a statement finds the
-    disk full. `unheard`: a COMMIT is done but reported as failed; `undone`: it is not done.
+    `crash`: it is killed, at any point; `death`: so too, but between two transactions. `busy`: the write lock
+    cannot be had. `full`: a statement finds the disk full. `unheard`: a COMMIT is done, but reported as
+    failed; `undone`: it is not done.
     """
 
     kind: str

@@ -19,7 +19,7 @@ STEPS = 90
 
 
 class History(NamedTuple):
-    """What happened, line by line; what was wrong, empty if nothing was; and the kinds of events there were."""
+    """What happened, line by line; what was wrong, empty if nothing was; and the kinds of its events."""
 
     seed: int
     problem: str

@@ -64,7 +64,7 @@ def the_ledger_is_a_chain(change: Change) -> Iterator[str]:
     last: dict[int, str | None] = dict(before)
     for event in change.after.events:
         if event.source != last.get(event.job_id):
-            yield f"event {event.id} of job {event.job_id} begins at {event.source}, not {last.get(event.job_id)}"
+            yield f"event {event.id}: job {event.job_id} was {last.get(event.job_id)}, not {event.source}"
         sources, targets = TABLE.get(event.kind, ((event.target,), (event.source,)))
         if event.target not in targets or (event.source not in sources if sources else event.source):
             yield f"event {event.id}: {event.kind} from {event.source} to {event.target}"
@@ -78,7 +78,7 @@ def each_revision_has_its_event(change: Change) -> Iterator[str]:
     events = Counter(event.job_id for event in change.after.events)
     for old, new in change.pairs():
         if new.revision - old.revision != events[new.id]:
-            yield f"job {new.id} went from revision {old.revision} to {new.revision} with {events[new.id]} events"
+            yield f"job {new.id}: revision {old.revision} became {new.revision} with {events[new.id]} events"
 
 
 def epochs_grow_with_each_owner(change: Change) -> Iterator[str]:
@@ -98,6 +98,7 @@ def what_has_ended_stays_so(change: Change) -> Iterator[str]:
 
 def receipts_are_written_once_a_round(change: Change) -> Iterator[str]:
     before, after = change.before, change.after
+    revived = {event.job_id for event in after.events if event.kind == "revived"}
     for (job_id, parent_id), new in after.receipts.items():
         old = before.receipts.get((job_id, parent_id))
         if old is None or old == new:
@@ -106,10 +107,16 @@ def receipts_are_written_once_a_round(change: Change) -> Iterator[str]:
         if old.observed_at is not None and same_round:
             yield f"the receipt of job {job_id} for job {parent_id} changed from {old} to {new}"
         parent = after.jobs[parent_id]
-        if new.observed_at is not None and (new.outcome, new.revision, new.completed_at) != (
-            parent.outcome,
-            parent.revision,
-            parent.completed_at,
+        # One that was revived in the same transaction had ended before.
+        if (
+            parent_id not in revived
+            and new.observed_at is not None
+            and (new.outcome, new.revision, new.completed_at)
+            != (
+                parent.outcome,
+                parent.revision,
+                parent.completed_at,
+            )
         ):
             yield f"the receipt of job {job_id} says {new}; job {parent_id} is {parent}"
 
@@ -150,19 +157,25 @@ def tallies_count_the_jobs(change: Change) -> Iterator[str]:
 
 
 def nobody_enters_the_line_before_its_time(change: Change) -> Iterator[str]:
-    """Elapsed delays go by the monotonic clock; what the wall clock has shown once is enough for the others."""
+    """Elapsed delays go by the monotonic clock; other times must have been shown once by the wall clock."""
     clock = change.machine.clock
     now = clock.now()
     for new in change.after.jobs.values():
         old = change.before.jobs.get(new.id)
         if new.in_line == NOT_IN_LINE or new is old or (old is not None and old.in_line != NOT_IN_LINE):
             continue
-        if new.due.boot == now.boot:
-            early = new.due.at > now.mono
-        else:
-            early = new.due.wall > clock.furthest
-        if early:
+        elapsed = new.due.boot == now.boot
+        if new.due.at > now.mono if elapsed else new.due.wall > clock.furthest:
             yield f"job {new.id} entered the line {-new.due.remaining(now)} µs after it is due"
+
+
+def the_time_of_a_job_changes_with_an_event(change: Change) -> Iterator[str]:
+    """Only what is left of the delays of an earlier boot becomes a time of the wall clock by itself."""
+    boot = change.machine.clock.boot
+    events = {event.job_id for event in change.after.events}
+    for old, new in change.pairs():
+        if old.due != new.due and new.id not in events and old.due.boot in ("", boot):
+            yield f"job {new.id} was due at {old.due}, now {new.due}, and nothing has happened to it"
 
 
 def passes_are_counted_and_bounded(change: Change) -> Iterator[str]:
@@ -174,7 +187,7 @@ def passes_are_counted_and_bounded(change: Change) -> Iterator[str]:
             yield f"job {new.id} was passed {new.bypass_count} times"
         reset = new.id in admitted or new.round != old.round or (new.id in edited and not new.bypass_count)
         if new.bypass_count != (0 if reset else old.bypass_count) and not admitted:
-            yield f"job {new.id}: bypass count {old.bypass_count} became {new.bypass_count}, nobody was admitted"
+            yield f"job {new.id}: {old.bypass_count} passes, then {new.bypass_count}; nobody was admitted"
         if new.in_line == IN_LINE and new.phase != "queued":
             yield f"job {new.id} stands in line and is {new.phase}"
 
@@ -238,6 +251,7 @@ RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
     what_has_ended_has_no_open_run,
     tallies_count_the_jobs,
     nobody_enters_the_line_before_its_time,
+    the_time_of_a_job_changes_with_an_event,
     passes_are_counted_and_bounded,
     everybody_is_answered_for,
     remember_who_had_it,

@@ -96,7 +96,6 @@ def _conditions(rng: Random, now: Now) -> tuple[WantedCondition, ...]:
 
 def spec(rng: Random, now: Now) -> Spec:
     """What is to be run, and the limits that it has."""
-    rarely = lambda value: value if rng.random() < 0.1 else None  # noqa: E731
     return Spec(
         argv=(b"command",),
         cwd=b"/",
@@ -104,13 +103,17 @@ def spec(rng: Random, now: Now) -> Spec:
         umask=0o77,
         leave_children=rng.random() < 0.1,
         policy=policy(rng, now),
-        run_timeout=rarely(rng.randint(1, 8) * SECOND),
-        job_timeout=rarely(rng.randint(2, 30) * SECOND),
+        run_timeout=_rarely(rng, rng.randint(1, 8) * SECOND),
+        job_timeout=_rarely(rng, rng.randint(2, 30) * SECOND),
         stop_grace=rng.randint(0, 2) * SECOND,
         max_crashes=rng.choice((0, 1, 3, None)),
         wait_mode=rng.choice(("all", "any")),
-        wait_abort_at=rarely(now.wall + rng.randint(1, 20) * SECOND),
+        wait_abort_at=_rarely(rng, now.wall + rng.randint(1, 20) * SECOND),
     )
+
+
+def _rarely(rng: Random, value: int) -> int | None:
+    return value if rng.random() < 0.1 else None
 
 
 def policy(rng: Random, now: Now) -> Policy:

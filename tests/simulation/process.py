@@ -1,4 +1,4 @@
-"""Simulated processes: each has a connection of its own, runs the product's code, sleeps, and may be killed."""
+"""Simulated processes: each has a connection of its own, runs the product's code, sleeps, may be killed."""
 
 from __future__ import annotations
 

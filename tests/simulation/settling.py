@@ -71,11 +71,11 @@ def _run_until_ended(machine: Machine) -> None:
     for _ in range(_ROUNDS):
         if _all_ended(machine):
             return
-        commits = machine.checker.commits
+        events = machine.checker.seen.last_event
         for resident in machine.residents:
             if resident.runnable:
                 resident.turn()
-        pause = _SHORTEST if machine.checker.commits > commits else min(2 * pause, _LONGEST)
+        pause = _SHORTEST if machine.checker.seen.last_event > events else min(2 * pause, _LONGEST)
         machine.pass_time(pause)
     left = [
         f"{job.id} {job.status}" for job in machine.checker.seen.jobs.values() if job.phase != "completed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inturn.core.job import Job, Run
-from inturn.store.rows import RUN_COLUMNS, SELECT_JOB, SELECT_RUN, job_from, run_from
+from inturn.store.rows import SELECT_JOB, SELECT_RUN, job_from, run_from
 
 if TYPE_CHECKING:
     from inturn.store.db import Store
@@ -81,7 +81,8 @@ EMPTY = Snapshot({}, {}, {}, {}, [], {}, {}, [], {}, {}, frozenset(), {}, {}, 0)
 _ADMISSIONS = "SELECT job_id, run, owner, pool, queue, slots, throttle, devices FROM admissions"
 _EVENTS = "SELECT id, job_id, kind, source, target, reason, run FROM events WHERE id > ? ORDER BY id"
 _RECEIPTS = """
-    SELECT job_id, parent_id, observed_outcome, observed_revision, observed_completed_at, observed_at FROM edges
+    SELECT job_id, parent_id, observed_outcome, observed_revision, observed_completed_at, observed_at
+    FROM edges
 """
 _OWNERS = "SELECT id, kind, accepting, places, silent, gone_at FROM owners"
 
@@ -109,12 +110,12 @@ def take(store: Store, before: Snapshot) -> Snapshot:
         events,
         {row[:3]: row[3] for row in store.execute("SELECT queue, pool, status, jobs FROM tallies")},
         {row[0]: OwnerRow(*row) for row in store.execute(_OWNERS)},
-        store.execute("SELECT owner, queue, ceiling FROM worker_queues").fetchall(),
+        _rows(store, "SELECT owner, queue, ceiling FROM worker_queues"),
         {
             row[0]: PoolRow(*row)
             for row in store.execute("SELECT name, slots, devices, per_device FROM pools")
         },
-        dict(store.execute("SELECT id, at_once FROM arrays").fetchall()),
+        dict(_rows(store, "SELECT id, at_once FROM arrays")),
         frozenset(store.execute("SELECT kind, name FROM held")),
         raw_jobs,
         raw_runs,
@@ -122,4 +123,5 @@ def take(store: Store, before: Snapshot) -> Snapshot:
     )
 
 
-assert RUN_COLUMNS[:2] == ("job_id", "number")
+def _rows(store: Store, query: str) -> list[Any]:
+    return list(store.execute(query))

@@ -1,4 +1,4 @@
-"""The simulation is worth something only if it finds faults: here some are planted, and each must be found."""
+"""The simulation is worth something only if it finds faults: here some are planted, and each is found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from inturn.core.moment import Now
 from inturn.engines.base import Found
-from inturn.owners import claim, recover, task
+from inturn.owners import claim, recover, task, vigil
 from inturn.owners.recover import Kit
 from inturn.owners.task import Task
 from inturn.store import admissions, gates, settle
@@ -46,7 +46,7 @@ def test_slots_that_are_kept_between_two_runs_are_found(monkeypatch: pytest.Monk
 def test_an_owner_that_is_taken_for_dead_because_its_lease_is_over_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reconcile, verdict = recover.reconcile, recover.verdict
+    reconcile, verdict = recover.reconcile, vigil.verdict
 
     def hasty(kit: Kit, suspects: Any) -> Any:
         now = kit.now()
@@ -59,7 +59,9 @@ def test_an_owner_that_is_taken_for_dead_because_its_lease_is_over_is_found(
         return reconcile(kit, suspects)
 
     monkeypatch.setattr(recover, "reconcile", hasty)
-    assert_found("which is not in its hands", "by another than its owner", "nobody has died who had it")
+    assert_found(
+        "which is not in its hands", "by another than its owner", "nobody has died who had it", "FOREIGN KEY"
+    )
 
 
 def test_a_bypass_that_is_not_counted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +85,8 @@ def test_receipts_that_are_written_anew_are_found(monkeypatch: pytest.MonkeyPatc
         store.execute("DROP TRIGGER IF EXISTS edges_receipt_once")
         for edge in settled:
             store.execute(
-                "UPDATE edges SET observed_outcome = NULL, observed_at = NULL WHERE job_id = ? AND parent_id = ?",
+                "UPDATE edges SET observed_outcome = NULL, observed_at = NULL"
+                " WHERE job_id = ? AND parent_id = ?",
                 (edge.job_id, edge.parent_id),
             )
         write(store, settled, now)
@@ -97,7 +100,8 @@ def test_a_delay_that_follows_the_wall_clock_is_found(monkeypatch: pytest.Monkey
 
     def by_the_wall(store: Store, now: Now) -> int:
         store.execute(
-            "UPDATE jobs SET due_boot = '', due_at = next_run_at WHERE phase = 'queued' AND in_line = 0"
+            "UPDATE jobs SET in_line = 1 WHERE phase = 'queued' AND in_line = 0 AND next_run_at <= ?",
+            (now.wall,),
         )
         return promote(store, now)
 

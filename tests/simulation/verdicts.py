@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inturn.core.retry import Policy
-from inturn.store import specs
 from tests.simulation.faults import Violation
 
 if TYPE_CHECKING:
@@ -57,20 +56,27 @@ def _withdrawn(run: Run) -> bool:
 def _outcome(machine: Machine, job: Job, spec: Spec, runs: list[Run]) -> Iterator[str]:
     if (job.id, job.round) in machine.cancelled and job.outcome != "cancelled":
         yield "it was cancelled"
-    last = runs[-1] if runs else None
-    problem = {
-        "success": lambda: _success(job, spec.policy),
-        "failure": lambda: _failure(job, spec.policy, last),
-        "timed_out": lambda: _timed_out(job, spec, last),
-        "cancelled": lambda: (
-            None if (job.id, job.round) in machine.asked_to_cancel else "nobody cancelled it"
-        ),
-        "aborted": lambda: _aborted(machine, job, spec),
-        "lost": lambda: _lost(job, spec, last),
-        "submission_failed": lambda: "it had begun" if runs or not job.supervised else None,
-    }[job.outcome or ""]()
+    problem = _reason(machine, job, spec, runs)
     if problem:
         yield problem
+
+
+def _reason(machine: Machine, job: Job, spec: Spec, runs: list[Run]) -> str | None:
+    """What contradicts the outcome, if anything does."""
+    last = runs[-1] if runs else None
+    if job.outcome == "success":
+        return _success(job, spec.policy)
+    if job.outcome == "failure":
+        return _failure(job, spec.policy, last)
+    if job.outcome == "timed_out":
+        return _timed_out(job, spec, last)
+    if job.outcome == "aborted":
+        return _aborted(machine, job, spec)
+    if job.outcome == "lost":
+        return _lost(job, spec, last)
+    if job.outcome == "cancelled":
+        return None if (job.id, job.round) in machine.asked_to_cancel else "nobody has cancelled it"
+    return "it had begun" if runs or not job.supervised else None
 
 
 def _success(job: Job, policy: Policy) -> str | None:
@@ -117,6 +123,3 @@ def _lost(job: Job, spec: Spec, last: Run | None) -> str | None:
     budget = spec.max_crashes
     spent = budget is not None and (budget == 0 or job.crashes > budget)
     return None if spent else f"{job.crashes} crashes of {budget}"
-
-
-assert specs

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 NOTHING = "-"
 
+# What a shell takes as it is.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_-+=:,./")
+
 JOB_COLUMNS = (
     *("id", "status", "name", "queue", "pool", "slots", "priority", "attempts", "exit"),
     *("submitted", "started", "completed", "command"),
@@ -156,9 +159,14 @@ def how_it_ended(run: Run | None) -> str | None:
 
 def command(argv: Sequence[bytes]) -> str:
     """A command as a shell would take it. Not printable yet."""
-    from shlex import join
+    return " ".join(_quoted(argument.decode("utf-8", "surrogateescape")) for argument in argv)
 
-    return join(argument.decode("utf-8", "surrogateescape") for argument in argv)
+
+def _quoted(word: str) -> str:
+    # As `shlex.quote` does, which brings `re` along: that would make up a fifth of what a listing costs.
+    if word and _PLAIN.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def _time(wall: int | None) -> str | None:

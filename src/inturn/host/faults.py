@@ -48,7 +48,8 @@ ACTS = (
 # Write transactions. `X.commit` is passed when all of X is written but not committed, `X.committed` when it
 # is, and nothing has been done about it yet.
 COMMITS = (
-    *("submit", "give_up", "enqueue", "cancel"),
+    *("submit", "give_up", "enqueue", "rerun", "retry"),
+    *("cancel", "act", "hold", "release", "limit", "configure", "prune", "repair"),
     *("present", "serve", "stop_accepting", "retire", "renew"),
     *("admit", "claim", "watch", "receipts", "observe", "identify"),
     # What an owner commits of its job: the events of the state machine.

@@ -112,7 +112,9 @@ def files(stem: str) -> tuple[str, ...]:
 
 def present(stem: str, ids: tuple[FileId, ...]) -> tuple[FileId, ...]:
     """Those of a run's files that still lie there: the number of one that is gone may be another file's."""
-    return tuple(known for known, suffix in zip(ids, SUFFIXES, strict=False) if _id_of(stem + suffix) == known)
+    return tuple(
+        known for known, suffix in zip(ids, SUFFIXES, strict=False) if _id_of(stem + suffix) == known
+    )
 
 
 def remove_empty(stem: str) -> None:

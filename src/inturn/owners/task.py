@@ -10,8 +10,6 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import os
 
-from inturn import conditions
-from inturn.conditions.base import Observation, Surroundings
 from inturn.core import decide, transitions
 from inturn.core.environment import device_variables, job_environment, run_environment
 from inturn.core.job import Job, Run
@@ -26,7 +24,7 @@ from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from inturn.conditions.base import Pending
+    from inturn.conditions.base import Observation, Pending
     from inturn.core.job import Condition, Edge
     from inturn.core.moment import Now
     from inturn.core.spec import Spec
@@ -71,7 +69,10 @@ class Task:
 
     @property
     def has_looked(self) -> bool:
-        """Whether all wait conditions that were due have been looked at, by this owner, at least once."""
+        """Whether its gates, as they were last read, have been acted upon by this owner.
+
+        All wait conditions that were due have then been looked at, at least once.
+        """
         return self._advanced and self._seen.issuperset(self._pending)
 
     @property
@@ -98,7 +99,10 @@ class Task:
         if fresh.revision != self.job.revision:
             self._spec = specs.load(self._store, fresh.id)  # It may have been edited.
         self.job = fresh
+        edges = self._edges
         self._load_gates()
+        if self._edges != edges:
+            self._advanced = False  # They may let it into the line.
         if (self.holds_slots or self.live) and self._run is not None and self._run.number == fresh.runs:
             stored = jobs.load_run(self._store, fresh.id, fresh.runs)
             # One that is not bound yet we know better than the store.
@@ -106,12 +110,15 @@ class Task:
                 self._run = stored
         # A commit that seemed to fail may have ended the run.
         if self.done or (self.live and not self.holds_slots):
-            self._let_go()
+            self.let_go()
 
     def _load_gates(self) -> None:
         if self.job.phase in ("submitting", "waiting"):
             self._edges = gates.edges(self._store, self.job.id)
             self._conditions = gates.conditions(self._store, self.job.id)
+            if self._conditions:
+                # Most jobs have none. Not when one is due: it might be that of a newer version by then.
+                from inturn import conditions  # noqa: F401
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""
@@ -163,7 +170,7 @@ class Task:
             )
         if self._run is None or self._run.number != self.job.runs:
             # The commit that ended the run in our hands, and began another one, seemed to fail.
-            self._let_go()
+            self.let_go()
             self._run = jobs.load_run(self._store, self.job.id, self.job.runs)
         assert self._run is not None
         if self._running is None:
@@ -232,9 +239,10 @@ class Task:
         if transition.event.run is not None:
             self._run = transition.event.run
         if self.done or not self.holds_slots:
-            self._let_go()
+            self.let_go()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
+        """Drop what is under way here for a job that is in other hands from now on, or in nobody's."""
         if self._running is not None:
             faults.point("run.closing")
             self._running.close(over=self._run is not None and self._run.outcome is not None)
@@ -247,11 +255,13 @@ class Task:
         self._sight = decide.Sight()
 
     def _look(self, wanted: tuple[Condition, ...], now: Now) -> None:
+        from inturn import conditions
+
         environment = {**job_environment(self._spec), tree.COOKIE: self._probe_cookie()}
-        surroundings = Surroundings(self._spec.cwd, environment, self._spec.probe_timeout)
+        surroundings = conditions.Surroundings(self._spec.cwd, environment, self._spec.probe_timeout)
         for condition in wanted:
             seen = conditions.start(condition, surroundings, now)
-            if isinstance(seen, Observation):
+            if isinstance(seen, conditions.Observation):
                 self._observed(condition, seen, now)
             else:
                 self._pending[condition.position] = (condition, seen)

@@ -75,7 +75,9 @@ class Worker(Owner):
             owners.serve(self._tools.store, self._tools.owner, self._orders.queues, self._orders.places)
 
     def end(self) -> None:
-        """Leave the registry, and to others what waits."""
+        """Leave the registry, and to others what waits: only when our own probes of it are gone."""
+        for task in self.tasks:
+            task.let_go()
         with faults.commit("retire", self._tools.store.writing(durable=False)):
             gates.disown(self._tools.store, self._tools.owner)
             owners.retire(self._tools.store, self._tools.owner)

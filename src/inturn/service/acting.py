@@ -6,6 +6,7 @@ from time import sleep
 
 from inturn.core.moment import MILLISECOND, SECOND
 from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.store import jobs, settle, watch
 from inturn.store.transaction import CommitUnknown
 
@@ -69,7 +70,7 @@ def _may_be_asked_again(acted: Acted) -> bool:
 def _act(context: Context, store: Store, job_ids: Sequence[int], choose: Choose) -> dict[int, Acted]:
     found: dict[int, Acted] = {}
     try:
-        with store.writing():
+        with faults.commit("act", store.writing()):
             now = context.now()
             jobs.commit(store, settle.overdue(store, now), now)
             chosen = {job_id: choose(store, load(store, job_id), now) for job_id in job_ids}

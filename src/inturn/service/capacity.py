@@ -9,6 +9,7 @@ from inturn.core.admission import STORE
 from inturn.core.duration import quoted
 from inturn.core.values import is_lane_name
 from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.store import admissions, settings
 from inturn.store.settings import Pool
 
@@ -53,7 +54,7 @@ def _change(context: Context, name: str, wanted: Pool | None) -> None:
     """Write a capacity, or forget it, and have those woken that fit now."""
     store = context.store
     assert store is not None
-    with store.writing():
+    with faults.commit("limit", store.writing()):
         present = next((pool for pool in settings.pools(store) if pool.name == name), None)
         if present is not None and present.declared:
             raise _declared(context, store, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inturn import config
 from inturn.core.admission import STORE
 from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.store import admissions, settings
 from inturn.store.settings import Applied, Pool
 
@@ -122,7 +123,7 @@ def _apply(
     context: Context, store: Store, read: Config, signature: tuple[int, int, int], strict: bool
 ) -> list[Change]:
     now = context.now()
-    with store.writing():
+    with faults.commit("configure", store.writing()):
         changes = [
             change
             for change in plan(settings.pools(store), read)

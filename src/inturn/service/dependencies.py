@@ -7,7 +7,6 @@ from inturn.core.job import Condition
 from inturn.core.moment import NO_DEADLINE, Deadline, after
 from inturn.core.spec import intersect
 from inturn.errors import InturnError
-from inturn.service import select
 from inturn.store import gates
 
 TYPE_CHECKING = False
@@ -101,6 +100,8 @@ def _meant(selector: str, submission: Submission) -> tuple[str, int | None]:
 
 
 def _members(context: Context, selector: str, index: int | None) -> list[int]:
+    from inturn.service import select  # most jobs depend on none
+
     if index is not None:
         return [select.resolve_index(context, selector, index)]
     return select.resolve_members(context, selector)

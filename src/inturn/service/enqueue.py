@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inturn.errors import InturnError
 from inturn.host import faults
 from inturn.service import intake
 from inturn.store import jobs, lanes, specs
@@ -34,7 +33,7 @@ def add(context: Context, submissions: Sequence[Submission]) -> list[int]:
     except CommitUnknown as failure:
         fresh = [at for at in range(len(drafts)) if at not in stored.twins]
         if fresh and not _is_stored(store, stored.ids[fresh[0]], submissions[fresh[0]], now):
-            raise InturnError("failed", str(failure), "Nothing was submitted.") from failure
+            raise intake.nothing_stored(failure) from failure
     return stored.ids
 
 

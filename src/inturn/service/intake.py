@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from inturn.service.context import Context
     from inturn.store.db import Store
     from inturn.store.newcomers import Draft
+    from inturn.store.transaction import CommitUnknown
 else:
     from inturn.core.records import NamedTuple
 
@@ -156,6 +157,14 @@ def _check_capacities(store: Store, submissions: Sequence[Submission]) -> None:
             with naming_line(submission):
                 check_capacity(store, submission.pool, submission.slots)
             checked.add((submission.pool, submission.slots))
+
+
+def nothing_stored(failure: CommitUnknown) -> InturnError:
+    """The error for a submission whose commit failed, and of which nothing is to be seen in the store."""
+    hint = "Nothing was submitted."
+    if not failure.final:
+        hint = "It may still come back with the disk: see inturn list before you submit it again."
+    return InturnError("failed", str(failure), hint)
 
 
 def check_capacity(store: Store, pool: str, slots: int) -> None:

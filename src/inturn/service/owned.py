@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inturn import __version__
-from inturn.errors import InturnError
 from inturn.host import faults
 from inturn.service import intake
 from inturn.store import owners
@@ -51,5 +50,5 @@ def store_owned(context: Context, submissions: Sequence[Submission], newcomers: 
     except CommitUnknown as failure:
         registered = (newcomers[at] for at in range(len(newcomers)) if at not in stored.twins)
         if any(owners.by_token(store, one.token) is None for one in registered):
-            raise InturnError("failed", str(failure), "Nothing was submitted.") from failure
+            raise intake.nothing_stored(failure) from failure
     return stored

@@ -11,6 +11,7 @@ from inturn.core.duration import quoted
 from inturn.core.held import Lane
 from inturn.core.transitions import TABLE, Event, Transition
 from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.service.acting import act, existing, standing
 from inturn.store import admissions, held, jobs
 
@@ -80,7 +81,7 @@ def hold(context: Context, lanes: Sequence[Lane], with_running: bool) -> tuple[l
     Raises InturnError `unknown_pool`, and then nothing is done.
     """
     store = existing(context)
-    with store.writing():
+    with faults.commit("hold", store.writing()):
         now = context.now()
         for lane in lanes:
             _check_pool(store, lane)
@@ -98,7 +99,7 @@ def release(
 ) -> tuple[list[LaneActed], list[Acted]]:
     """Let queues or pools go on, and with `with_running` their jobs that were paused while they ran."""
     store = existing(context)
-    with store.writing():
+    with faults.commit("release", store.writing()):
         done = [held.release(store, lane) for lane in lanes]
         admissions.wake_admissible(store, context.now())
         paused = _all_of(store, lanes, ("paused",))

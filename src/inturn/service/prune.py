@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import sleep
 
-from inturn.host import logs
+from inturn.host import faults, logs
 from inturn.host.paths import discard
 from inturn.store import prune as rows
 
@@ -72,7 +72,7 @@ def prune(context: Context, picked: Picked) -> Pruned:
 def _round(context: Context, store: Store, todo: Sequence[int]) -> list[int]:
     gone: list[int] = []
     for start in range(0, len(todo), AT_ONCE):
-        with store.writing():
+        with faults.commit("prune", store.writing()):
             removed = rows.remove(store, todo[start : start + AT_ONCE])
         for log in removed.logs:
             discard(*logs.files(f"{context.directory}/{log}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inturn.host import faults
 from inturn.host.paths import discard, owner_files
 from inturn.service import orphans, premises
 from inturn.store import admin
@@ -28,7 +29,7 @@ def repair(context: Context, end_orphans: bool) -> list[str]:
 
 
 def _database(store: Store) -> Iterator[str]:
-    with store.writing():
+    with faults.commit("repair", store.writing()):
         counts = bool(admin.wrong_counts(store))
         if counts:
             admin.rebuild_counts(store)

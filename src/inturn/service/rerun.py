@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inturn import __version__
 from inturn.core.again import repetition
-from inturn.errors import InturnError
+from inturn.host import faults
 from inturn.service import enqueue, intake, nursery, submit
 from inturn.service.acting import existing, load
 from inturn.store import owners, reads, specs
@@ -52,7 +52,7 @@ def _store_mixed(
     store = existing(context)
     stored: list[int] = []
     try:
-        with store.writing():
+        with faults.commit("rerun", store.writing()):
             now = context.now()
             drafts = intake.draft_all(submissions, owned=True, now=now)
             heirs = iter(newcomers)
@@ -61,7 +61,7 @@ def _store_mixed(
             stored = intake.store_all(context, drafts, rows, now).ids
     except CommitUnknown as failure:
         if owners.by_token(store, newcomers[0].token) is None:
-            raise InturnError("failed", str(failure), "Nothing was submitted.") from failure
+            raise intake.nothing_stored(failure) from failure
     return stored
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from inturn import __version__
 from inturn.core import transitions
 from inturn.core.again import held_up_by, revival, why_not
+from inturn.host import faults
 from inturn.service import nursery
 from inturn.service.acting import Acted, check_reached, existing, load, settle_all
 from inturn.store import gates, jobs, owners, settle, specs
@@ -83,7 +84,7 @@ def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> lis
     store = existing(context)
     acted: list[Acted] = []
     try:
-        with store.writing():
+        with faults.commit("retry", store.writing()):
             now = context.now()
             _settle_the_last_round(store, plan.wanted, now)
             again = plan.revivable(now)

@@ -31,9 +31,11 @@ _NEXT_DUE = """
         (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = '')
 """
 
+# At or after, not after: SQLite looks for the first row at or after such a tuple, whatever the comparison is,
+# and would pass over all that are equal one by one.
 _HEAD = """
     SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
-    WHERE in_line = 1 AND (pool, queue, throttle, slots) > (?, ?, ?, ?)
+    WHERE in_line = 1 AND (pool, queue, throttle, slots) >= (?, ?, ?, ?)
     ORDER BY pool, queue, throttle, slots, priority DESC, next_run_at, id LIMIT 1
 """
 
@@ -98,7 +100,7 @@ def heads(store: Store, pool: str | None = None) -> list[Standing]:
         request = Request._make(fields)
         if not paused.over(queue, request.pool):
             found.append(Standing(request, queue))
-        row = store.row(_HEAD, (request.pool, queue, request.throttle, request.slots))
+        row = store.row(_HEAD, (request.pool, queue, request.throttle, request.slots + 1))
     return found
 
 
@@ -132,9 +134,10 @@ def served_queues(store: Store) -> set[str]:
 
 def line(store: Store, limits: Mapping[str, int], mine: Request | None = None) -> list[Request]:
     """The head of each class that competes: of those that share a finite scope with `mine`, or of all."""
-    if mine is None or STORE in limits:
+    # The jobs of an array may have been moved to different pools.
+    if mine is None or STORE in limits or mine.throttle:
         standing = heads(store)
-    elif mine.pool in limits or mine.throttle:
+    elif mine.pool in limits:
         standing = heads(store, mine.pool)
     else:
         return []

@@ -13,7 +13,7 @@ import apsw
 
 from inturn.errors import InturnError
 from inturn.store import migrate
-from inturn.store.transaction import BUSY_DEADLINE, Transaction, translate
+from inturn.store.transaction import BUSY_DEADLINE, READ, WRITE, Transaction, translate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Store:
         Raises Stale from the body untouched; errors of SQLite become InturnError, and a failed COMMIT becomes
         CommitUnknown.
         """
-        transaction = Transaction(self.connection, self.path, "BEGIN IMMEDIATE", self._committed)
+        transaction = Transaction(self.connection, self.path, WRITE, self._committed)
         wanted = "FULL" if durable else "NORMAL"
         if self._synchronous != wanted:
             self.execute(f"PRAGMA synchronous = {wanted}")
@@ -151,7 +151,7 @@ class Store:
 
     def reading(self) -> Transaction:
         """A read transaction: all its statements see one state of the store."""
-        return Transaction(self.connection, self.path, "BEGIN")
+        return Transaction(self.connection, self.path, READ)
 
     def wake(self, tokens: Iterable[str]) -> None:
         """Note owners to be told once the present transaction has been committed."""

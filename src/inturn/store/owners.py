@@ -128,6 +128,16 @@ def count_live(store: Store) -> int:
     return int(store.row("SELECT count(*) FROM owners WHERE gone_at IS NULL")[0])
 
 
+def is_anyone_late(store: Store, now: Now) -> bool:
+    """Whether an owner has let its lease expire, or is known to be dead: a reason to look closer."""
+    late = "lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1 OR lease_boot = ?1 AND lease_mono < ?2)"
+    for condition in ("gone_at IS NOT NULL", f"gone_at IS NULL AND {late}"):
+        query = f"SELECT 1 FROM owners WHERE {condition} LIMIT 1"
+        if store.row(query, (now.boot, now.mono) if "?" in condition else ()) is not None:
+            return True
+    return False
+
+
 def renew_lease(store: Store, owner: int, now: Now) -> None:
     """Promise to be alive for another LEASE."""
     store.execute(

@@ -161,16 +161,6 @@ def keepers(store: Store, owners: set[int]) -> dict[int | None, Keeper]:
     return {row[0]: Keeper(*row) for row in rows}
 
 
-def is_anyone_late(store: Store, now: Now) -> bool:
-    """Whether an owner has let its lease expire, or is known to be dead: a reason to look closer."""
-    late = "lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1 OR lease_boot = ?1 AND lease_mono < ?2)"
-    for condition in ("gone_at IS NOT NULL", f"gone_at IS NULL AND {late}"):
-        query = f"SELECT 1 FROM owners WHERE {condition} LIMIT 1"
-        if store.row(query, (now.boot, now.mono) if "?" in condition else ()) is not None:
-            return True
-    return False
-
-
 def _gates_and_tags(
     store: Store, ids: tuple[int, ...], within: str
 ) -> tuple[dict[int, list[Any]], dict[int, list[Any]], dict[int, list[Any]]]:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+WRITE = "BEGIN IMMEDIATE"
+READ = "BEGIN"
+
 # How long a process waits for the write lock before it gives up, in seconds.
 BUSY_DEADLINE = 30.0
 
@@ -20,7 +23,15 @@ class Stale(Exception):
 
 
 class CommitUnknown(Exception):
-    """COMMIT failed, which is no proof that nothing was committed. Re-read and decide."""
+    """COMMIT failed, which is no proof that nothing was committed. Re-read and decide.
+
+    `final`: what is read now stays true. If not, the disk still fails: what cannot be seen now may be there
+    when all processes have closed the store and another opens it.
+    """
+
+    def __init__(self, message: str, final: bool = True) -> None:
+        super().__init__(message)
+        self.final = final
 
 
 class Transaction:
@@ -58,9 +69,27 @@ class Transaction:
             self._connection.execute("COMMIT")
         except apsw.Error as failure:
             self._roll_back()
-            raise CommitUnknown(translate(failure, self._path).message) from failure
+            raise CommitUnknown(translate(failure, self._path).message, self._overwrite()) from failure
         if self._on_commit is not None:
             self._on_commit()
+
+    def _overwrite(self) -> bool:
+        """Commit something that changes nothing in the place of what has failed; whether that succeeded.
+
+        If only the sync of the WAL failed, all of the transaction is in the file. No connection sees it, but
+        whoever opens the store after a crash, or after all others have gone, would take it for committed.
+        """
+        if self._begin != WRITE:
+            return True
+        try:
+            self._connection.execute(WRITE)
+            version = self._connection.execute("PRAGMA user_version").fetchall()[0][0]
+            self._connection.execute(f"PRAGMA user_version = {version}")
+            self._connection.execute("COMMIT")
+        except apsw.Error:
+            self._roll_back()
+            return False
+        return True
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:

@@ -1,11 +1,15 @@
-"""`inturn list`: jobs, the newest first."""
+"""`inturn list`: jobs, the newest first.
+
+Its words are taken apart as those of a submission are: argparse would make up a fifth of what it costs.
+"""
 
 from __future__ import annotations
 
 from inturn.cli import lines
+from inturn.cli.options import GLOBAL, Words, explain_group, split
 from inturn.cli.result import Result
 from inturn.core.duration import parse_integer, parse_limit
-from inturn.core.options import read, switch
+from inturn.core.options import Option, read, switch
 from inturn.core.views import UMBRELLAS, Filters, check_status
 from inturn.errors import InturnError
 from inturn.service import query
@@ -13,8 +17,8 @@ from inturn.service.select import LARGEST_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
     from rich.console import Console
@@ -35,38 +39,47 @@ CREATES = False
 DEFAULT_LIMIT = 50
 
 
-def configure(parser: ArgumentParser) -> None:
-    """Add the verb's arguments."""
-    several = "; repeatable: any of them"
-    parser.add_argument(
-        "--status",
-        action="append",
-        default=[],
-        metavar="STATUS",
-        help=f"only jobs in this state, or {', '.join(UMBRELLAS)}{several}",
-    )
-    for name, metavar in (("queue", "QUEUE"), ("pool", "POOL"), ("name", "NAME"), ("tag", "KEY[=VALUE]")):
-        parser.add_argument(
-            f"--{name}",
-            action="append",
-            default=[],
-            metavar=metavar,
-            help=f"only jobs with this {name}{several}",
+_ANY = "only jobs"
+_OPTIONS = {
+    "status": Option(
+        "word", _ANY, "STATUS", f"in one of these states, or {', '.join(UMBRELLAS)}", repeatable=True
+    ),
+    "queue": Option("word", _ANY, "QUEUE", "of one of these queues", repeatable=True),
+    "pool": Option("word", _ANY, "POOL", "in one of these pools", repeatable=True),
+    "name": Option("word", _ANY, "NAME", "with one of these names", repeatable=True),
+    "tag": Option("word", _ANY, "KEY[=VALUE]", "with one of these tags", repeatable=True),
+    "array": Option("word", _ANY, "ID", "of one of these arrays", repeatable=True),
+    "limit": Option("word", "how many", "N", f"at most so many (default: {DEFAULT_LIMIT})"),
+    "all": Option("flag", "how many", "", "every one"),
+}
+
+
+def parse(words: Sequence[str], given: dict[str, object]) -> Words:
+    """The options in `words`; `given` are those before the verb. Raises InturnError `usage`."""
+    found = split(words, {**_OPTIONS, **GLOBAL}, "inturn list --help")
+    if found.command and "help" not in found.values:
+        raise InturnError(
+            "usage",
+            f"unexpected argument {found.command[0]!r}",
+            "Jobs are filtered by options, or named to: inturn show",
         )
-    parser.add_argument(
-        "--array", action="append", default=[], metavar="ID", help=f"only jobs of this array{several}"
-    )
-    how_many = parser.add_mutually_exclusive_group()
-    how_many.add_argument("--limit", metavar="N", help=f"at most so many (default: {DEFAULT_LIMIT})")
-    how_many.add_argument("--all", action="store_true", help="every one")
+    if "limit" in found.values and "all" in found.values:
+        raise InturnError("usage", "--all excludes --limit", "Leave one out.")
+    return Words({**given, **found.values}, [])
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What `inturn list --help` explains; see `parse` for how the words are taken apart."""
+    for group in dict.fromkeys(it.group for it in _OPTIONS.values()):
+        explain_group(parser, group, {name: it for name, it in _OPTIONS.items() if it.group == group})
     parser.epilog = f"{parser.epilog}\n\nThe columns in a pipe: {', '.join(lines.JOB_COLUMNS)}."
 
 
-def execute(args: Namespace, context: Context) -> Result:
+def execute(words: Words, context: Context) -> Result:
     """List the jobs that were asked for. Raises InturnError `invalid_value`."""
-    filters = _filters(args, context)
-    limit = None if args.all else _limit(args.limit)
-    if args.json:
+    filters = _filters(words, context)
+    limit = None if "all" in words.values else _limit(words)
+    if words.values.get("json"):
         from inturn.core import wire
 
         return Result(query.listing(context, filters, limit, True, wire.job))
@@ -76,19 +89,27 @@ def execute(args: Namespace, context: Context) -> Result:
     )
 
 
-def _filters(args: Namespace, context: Context) -> Filters:
+def _filters(words: Words, context: Context) -> Filters:
     return Filters(
-        statuses=tuple(_named("--status", check_status, word) for word in args.status),
-        queues=tuple(args.queue),
-        pools=tuple(args.pool),
-        names=tuple(args.name),
-        tags=tuple(read("tag", args.tag, context.now(), switch)),
-        arrays=tuple(_named("--array", _array, word) for word in args.array),
+        statuses=tuple(_named("--status", check_status, word) for word in _all(words, "status")),
+        queues=tuple(_all(words, "queue")),
+        pools=tuple(_all(words, "pool")),
+        names=tuple(_all(words, "name")),
+        tags=tuple(read("tag", _all(words, "tag"), context.now(), switch)),
+        arrays=tuple(_named("--array", _array, word) for word in _all(words, "array")),
     )
 
 
-def _limit(text: str | None) -> int | None:
-    return DEFAULT_LIMIT if text is None else _named("--limit", parse_limit, text)
+def _all(words: Words, name: str) -> list[str]:
+    """What was given for a repeatable option."""
+    found = words.values.get(name, [])
+    assert isinstance(found, list)
+    return found
+
+
+def _limit(words: Words) -> int | None:
+    text = words.values.get("limit")
+    return DEFAULT_LIMIT if text is None else _named("--limit", parse_limit, str(text))
 
 
 def _array(text: str) -> int:

@@ -1,0 +1,187 @@
+"""A worker that is alone with the store: what it commits itself moves its own jobs as well.
+
+The version of the store tells of the commits of others only, and who is alone is told by nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from inturn.core import transitions
+from inturn.core.job import Condition, Job, Run
+from inturn.core.retry import Policy
+from inturn.core.spec import Submission, WantedCondition
+from inturn.core.transitions import Event
+from inturn.engines.local import LocalEngine
+from inturn.host import clock, identity, locks, paths, wake
+from inturn.owners import recover
+from inturn.owners.tools import Tools
+from inturn.owners.worker import Orders, Worker
+from inturn.store import gates, jobs, owners, specs
+from inturn.store.db import Store, open_store
+from tests.builders import make_spec
+from tests.e2e.harness import until
+from tests.owners.life import Clock
+
+
+class Workshop:
+    """One worker with its store, in the directory `root`; `other` only looks."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = Clock()
+        self.directory = str(root / "store")
+        paths.create_store_dirs(self.directory)
+        self.store = open_store(self.directory, lambda _: None)
+        self.other = open_store(self.directory, lambda _: None)
+        self._lock, me = self.register("worker")
+        self._fifo = wake.create(paths.owner_files(self.directory, "worker")[1])
+        tools = Tools(
+            self.store, LocalEngine(), self.clock, clock.draw, self.directory, me, self._bury, alone=False
+        )
+        self.worker = Worker(tools, self._fifo, Orders({"default": None}, drain=True))
+        self.worker.begin()
+
+    def register(self, token: str) -> tuple[int, int]:
+        """An owner with its lock; the descriptor of that, and the owner's id."""
+        lock = locks.create(paths.owner_files(self.directory, token)[0])
+        who = identity.of(os.getpid())
+        assert who is not None
+        with self.store.writing():
+            row = owners.register(
+                self.store, "worker", token, who.text(), locks.file_id(lock), "0", self.clock()
+            )
+        return lock, row
+
+    def _bury(self) -> None:
+        kit = recover.Kit(
+            self.store, LocalEngine(), self.clock, clock.draw, self.directory, lambda _: set(), lambda _: None
+        )
+        recover.reconcile(kit, owners.all_of_them(self.store))
+
+    def add(
+        self,
+        script: str = "true",
+        policy: Policy | None = None,
+        after: Job | None = None,
+        conditions: tuple[Condition, ...] = (),
+    ) -> Job:
+        """A job in the worker's queue, as the worker itself might add it."""
+        spec = make_spec(
+            policy,
+            argv=(b"sh", b"-c", script.encode()),
+            cwd=os.fsencode(self.root),
+            environment=(b"PATH=" + os.environb[b"PATH"],),
+        )
+        gated = after is not None or bool(conditions)
+        wanted = tuple(WantedCondition(one.kind, one.argument) for one in conditions)
+        submission = Submission(spec, queue="default", conditions=wanted)
+        with self.store.writing():
+            environment = specs.environment_id(self.store, spec.environment)
+            job = jobs.insert(self.store, submission, gated, None, environment, self.clock())
+            gates.insert(self.store, job.id, {after.id: ("success",)} if after else {}, conditions)
+        return job
+
+    def job(self, job_id: int) -> Job:
+        """A job as anybody sees it."""
+        found = jobs.load(self.other, job_id)
+        assert found is not None
+        return found
+
+    def runs(self, job_id: int) -> list[Run]:
+        """Its runs as anybody sees them."""
+        found = [jobs.load_run(self.other, job_id, number + 1) for number in range(self.job(job_id).runs)]
+        return [run for run in found if run is not None]
+
+    def work_until_ended(self, job_id: int) -> Job:
+        """Let the worker do its rounds until this job has ended."""
+
+        def look() -> bool:
+            self.worker.turn()
+            return self.job(job_id).phase == "completed"
+
+        until(look, f"the end of job {job_id}", deadline=30)
+        return self.job(job_id)
+
+    def close(self) -> None:
+        self.store.close()
+        self.other.close()
+        os.close(self._fifo)
+        os.close(self._lock)
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    made = Workshop(tmp_path)
+    yield made
+    made.close()
+
+
+def test_it_goes_on_with_a_job_whose_conditions_it_minds_when_the_parent_has_ended(
+    workshop: Workshop,
+) -> None:
+    (workshop.root / "there").touch()
+    parent = workshop.add()
+    child = workshop.add(after=parent, conditions=(Condition(0, 0, "file", b"there"),))
+    assert workshop.work_until_ended(child.id).outcome == "success"
+
+
+def test_it_claims_what_it_has_put_back_in_line_for_a_dead_worker(workshop: Workshop) -> None:
+    lock, dead = workshop.register("dead")
+    job = workshop.add()
+    run = Run(job.id, 1, 1, 1, "nothing", "logs/0/nothing", workshop.clock().wall)
+    with workshop.store.writing():
+        admitted = transitions.apply(
+            job, Event("admitted", "starting", run=run, owner=dead), workshop.clock()
+        )
+        jobs.commit(workshop.store, [admitted], workshop.clock())
+    os.close(lock)
+    workshop.worker.turn()
+    workshop.clock.ahead += 2 * owners.RENEW_EVERY
+    assert workshop.work_until_ended(job.id).outcome == "success"
+    assert [run.outcome for run in workshop.runs(job.id)] == ["cancelled", "success"]
+
+
+def test_a_run_that_it_does_not_know_to_have_claimed_is_not_taken_for_the_one_before(
+    workshop: Workshop,
+) -> None:
+    twice = Policy(success_target=2, run_limit=None, failure_limit=None)
+    job = workshop.add('echo "$INTURN_RUN" >> ran', twice)
+    with _unheard_once(workshop.store, lambda: workshop.job(job.id).runs == 2):
+        assert workshop.work_until_ended(job.id).outcome == "success"
+    runs = workshop.runs(job.id)
+    assert [run.outcome for run in runs] == ["success", "cancelled", "success"]
+    assert (workshop.root / "ran").read_text().split() == ["1", "3"]
+
+
+class _unheard_once:  # noqa: N801 - used like a function
+    """The first COMMIT after which `reached` is true seems to fail, though it has been done."""
+
+    def __init__(self, store: Store, reached: Callable[[], bool]) -> None:
+        self._connection = store.connection
+        self._reached = reached
+        self._happened = False
+
+    def __enter__(self) -> None:
+        self._connection.exec_trace = self._note
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.exec_trace = None
+        assert self._happened
+
+    def _note(self, _cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
+        if sql == "COMMIT" and not self._happened:
+            self._connection.exec_trace = None
+            self._connection.execute("COMMIT")
+            self._happened = self._reached()
+            self._connection.exec_trace = self._note
+            if self._happened:
+                raise apsw.IOError("disk I/O error")
+            self._connection.execute("BEGIN")  # for the COMMIT that follows
+        return True

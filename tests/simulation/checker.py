@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inturn.core.job import NOT_IN_LINE
+from inturn.core.transitions import holds_slots
 from tests.simulation import admitting, invariants, snapshot
 from tests.simulation.faults import Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inturn.store.db import Store
     from tests.simulation.machine import Machine
     from tests.simulation.process import Process
@@ -42,6 +46,14 @@ class Checker:
             rows = self._store.execute(f"SELECT * FROM {table}").fetchall()
             if rows:
                 raise Violation(f"everything has ended, but {table} holds {rows}")
+
+    def expect_settled(self, queues: Iterable[str]) -> None:
+        """A worker that drains leaves, and nothing has come in between: these queues are settled."""
+        for job in self.seen.jobs.values():
+            if job.queue in queues and not admitting.is_held(self.seen, job):
+                eligible = job.phase == "queued" and (job.in_line != NOT_IN_LINE or job.attempts > 0)
+                if eligible or holds_slots(job):
+                    raise Violation(f"a worker that drains leaves job {job.id} behind, which is {job.status}")
 
     def _tell(self, process: Process, after: Snapshot) -> None:
         for event in after.events:

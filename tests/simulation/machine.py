@@ -72,6 +72,7 @@ class Machine:
         self.kinds: set[str] = set()
         self.calm = False
         self.blind_once_in = 0
+        self.interludes = 0
         self.tells_status_of_reaped = rng.random() < 0.5
         self.interrupt: Callable[[], None] = lambda: None
         self.plan: Callable[[Job], Plan] = lambda _: Plan(1)
@@ -115,6 +116,7 @@ class Machine:
 
     def interlude(self) -> None:
         """Others have the processor for a while."""
+        self.interludes += 1
         if not self.calm and len(self.running) < _DEEPEST:
             self.interrupt()
 

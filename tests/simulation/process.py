@@ -226,9 +226,11 @@ class WorkerProcess(Resident):
         super().__init__(machine)
         self.orders = orders
         self.worker: Worker | None = None
+        self._asked = False
 
     def ask_to_stop(self) -> None:
         if self.worker is not None:
+            self._asked = True
             self.worker.ask_to_stop()
 
     def _turn(self) -> None:
@@ -245,7 +247,10 @@ class WorkerProcess(Resident):
                 )
             self.worker = Worker(self._tools(), self.number, self.orders)
             self.worker.begin()
+        interludes = self.machine.interludes
         self.worker.turn()
         if self.worker.finished():
+            if self.orders.drain and not self._asked and interludes == self.machine.interludes:
+                self.machine.checker.expect_settled(self.orders.queues)
             self.worker.end()
             self._leave()

@@ -180,10 +180,12 @@ def run_supervisor(directory: str, token: str) -> None:
 
 def run_nursery(directory: str, token: str, count: int) -> None:
     """Fork `count` supervisors, and end: each waits for its job as a single one would."""
-    from inturn import conditions  # noqa: F401 - loaded once, shared by all
+    import select  # noqa: F401 - this and some more is loaded once, and shared by all
+
+    from inturn import conditions  # noqa: F401
     from inturn.engines import local  # noqa: F401
     from inturn.host import brood, detach, diary, faults, paths
-    from inturn.owners import supervisor  # noqa: F401
+    from inturn.owners import owner, supervisor  # noqa: F401
     from inturn.store import db  # noqa: F401
 
     _settle_down()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import start_worker
-from tests.e2e.harness import Cli
+from tests.e2e.harness import Cli, until
 from tests.e2e.ledger import admitted, events, most_at_once
 
 MANY = 100_000
@@ -67,19 +67,28 @@ def test_no_more_of_an_array_run_at_once_than_it_lets(cli: Cli, verb: str) -> No
     cli.run("wait", *ids, *free).check()
     assert not (cli.root / "clashes").exists()
     assert most_at_once(cli, ids) == 2
-    assert admitted(cli, ids) == ids
+    order = admitted(cli, ids)
+    assert sorted(order) == ids
+    # Each supervisor brings its own job into the line; queued ones stand there from the first instant.
+    assert verb == "run" or order == ids
 
 
 def test_the_limit_of_an_array_holds_back_nobody_else(cli: Cli, verb: str) -> None:
     array = cli.run(verb, "--array", "1-3%1", "--priority", 9, "-c", hold()).ids
-    cli.wait_phase(array[0], "running")
+    index = dict(zip(array, (1, 2, 3), strict=True))
+
+    def active() -> list[int]:
+        return [job for job in array if cli.phase(job) == "running"]
+
+    (first,) = until(active, "one of them to run")
+    second, third = (job for job in array if job != first)
     cli.run(verb, "--wait", "--", "true").check()
-    assert [cli.phase(job) for job in array] == ["running", "queued", "queued"]
-    # One after the other, as they come: nobody passes the second.
-    let_go(cli, 3, 1)
-    cli.wait_phase(array[1], "running")
-    assert cli.phase(array[2]) == "queued"
-    let_go(cli, 2)
+    assert [cli.phase(job) for job in (first, second, third)] == ["running", "queued", "queued"]
+    # One after the other, as they stand in line.
+    let_go(cli, index[third], index[first])
+    cli.wait_phase(second, "running")
+    assert cli.phase(third) == "queued"
+    let_go(cli, index[second])
     cli.run("wait", *array).check()
 
 

@@ -115,7 +115,8 @@ def assert_it_went_as_it_should(life: Life) -> None:
 def begin(root: Path) -> Life:
     root.mkdir()
     (root / "there").touch()
-    return Life(root, TWO_RUNS, POLICY, conditions=(Condition(0, 0, "file", b"there"),))
+    conditions = (Condition(0, 0, "file", b"there"),)
+    return Life(root, TWO_RUNS, POLICY, conditions=conditions, wait_poll=1000)
 
 
 @pytest.mark.parametrize("kind", FAULTS)

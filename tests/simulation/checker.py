@@ -52,12 +52,19 @@ class Checker:
         for job in self.seen.jobs.values():
             if job.queue in queues and not admitting.is_held(self.seen, job):
                 eligible = job.phase == "queued" and (job.in_line != NOT_IN_LINE or job.attempts > 0)
-                if eligible or holds_slots(job):
+                if (eligible and not self._just_opened(job.id)) or holds_slots(job):
                     raise Violation(f"a worker that drains leaves job {job.id} behind, which is {job.status}")
+
+    def _just_opened(self, job_id: int) -> bool:
+        """Whether a file or a time let the job in only now: the worker did not have to wait for that."""
+        query = "SELECT max(satisfied_at) FROM conditions WHERE job_id = ?"
+        return bool(self._store.row(query, (job_id,))[0] == self._machine.clock.wall)
 
     def _tell(self, process: Process, after: Snapshot) -> None:
         for event in after.events:
             self._machine.kinds.add(event.kind)
+            if event.kind == "edited":
+                self._machine.edited.add(event.job_id)
             reason = f" ({event.reason})" if event.reason else ""
             run = f", run {event.run}" if event.run else ""
             self._machine.note(

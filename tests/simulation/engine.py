@@ -97,6 +97,7 @@ class SimulatedRun:
     """A run in the hands of one process; `watched`: it has a descriptor that tells the end of the leader."""
 
     executable = "/bin/command"
+    log_incomplete = False
 
     def __init__(self, machine: Machine, process: Process, target: Target, watched: bool) -> None:
         self.native_id = f"{target.token}@{machine.clock.boot}"

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from inturn.core.job import IN_LINE, NOT_IN_LINE
+from inturn.core.retry import retry_delay
 from inturn.core.transitions import TABLE, holds_slots
 from tests.simulation.process import Resident
 
@@ -169,6 +170,24 @@ def nobody_enters_the_line_before_its_time(change: Change) -> Iterator[str]:
             yield f"job {new.id} entered the line {-new.due.remaining(now)} µs after it is due"
 
 
+def a_pause_between_runs_is_kept(change: Change) -> Iterator[str]:
+    """By the monotonic clock, from the end of the process on; jitter and edits may shorten it."""
+    after, machine = change.after, change.machine
+    for event in after.events:
+        job = after.jobs[event.job_id]
+        last = after.runs.get((job.id, job.runs - 1))
+        if event.kind != "admitted" or last is None or last.round != job.round or job.id in machine.edited:
+            continue
+        target = machine.targets.get(last.token)
+        policy = machine.spec(job.id).policy
+        if target is None or target.lost_power or policy.jitter or last.outcome not in ("success", "failure"):
+            continue
+        pause = policy.delay if last.outcome == "success" else retry_delay(policy, job.failures, 0.5)
+        passed = machine.clock.mono - target.ended_at
+        if passed < pause:
+            yield f"job {job.id} was admitted {passed} µs after its last run, not {pause}"
+
+
 def the_time_of_a_job_changes_with_an_event(change: Change) -> Iterator[str]:
     """Only what is left of the delays of an earlier boot becomes a time of the wall clock by itself."""
     boot = change.machine.clock.boot
@@ -251,6 +270,7 @@ RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
     what_has_ended_has_no_open_run,
     tallies_count_the_jobs,
     nobody_enters_the_line_before_its_time,
+    a_pause_between_runs_is_kept,
     the_time_of_a_job_changes_with_an_event,
     passes_are_counted_and_bounded,
     everybody_is_answered_for,

@@ -66,6 +66,7 @@ class Machine:
         self.targets: dict[str, Target] = {}
         self.logs: set[str] = set()
         self.hands: dict[tuple[int, int], set[int]] = {}
+        self.edited: set[int] = set()
         self.cancelled: set[tuple[int, int]] = set()
         self.asked_to_cancel: set[tuple[int, int]] = set()
         self.history: list[str] = []

@@ -179,9 +179,10 @@ def lane(rng: Random) -> Lane:
 def orders(rng: Random) -> Orders:
     """What a worker is to do."""
     queues = rng.choice((QUEUES[:1], QUEUES[1:], QUEUES))
+    until = rng.choices(("stopped", "drained", "once"), (7, 2, 1))[0]
     return Orders(
         {queue: rng.choice((None, None, 1, 2)) for queue in queues},
         places=rng.randint(1, 3),
-        drain=rng.random() < 0.2,
-        once=rng.random() < 0.1,
+        drain=until == "drained",
+        once=until == "once",
     )

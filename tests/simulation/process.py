@@ -248,9 +248,12 @@ class WorkerProcess(Resident):
             self.worker = Worker(self._tools(), self.number, self.orders)
             self.worker.begin()
         interludes = self.machine.interludes
+        # One that runs something may have decided earlier that it would leave.
+        decides_now = not any(task.holds_slots for task in self.worker.tasks)
         self.worker.turn()
         if self.worker.finished():
-            if self.orders.drain and not self._asked and interludes == self.machine.interludes:
+            decides_now = decides_now and interludes == self.machine.interludes
+            if decides_now and self.orders.drain and not self._asked:
                 self.machine.checker.expect_settled(self.orders.queues)
             self.worker.end()
             self._leave()

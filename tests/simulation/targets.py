@@ -36,6 +36,7 @@ class Target:
         self.children = plan.children > 0
         self.reaped = False
         self.ended_at = 0
+        self.lost_power = False
         self._plan = plan
         self._ends_at = mono + plan.lasts
         self._halted_at: int | None = None
@@ -103,6 +104,7 @@ class Target:
         """The machine goes down."""
         self._die(signal.SIGKILL, mono)
         self.reaped = True
+        self.lost_power = True
 
     def __str__(self) -> str:
         return f"{self.job_id}.{self.run}"

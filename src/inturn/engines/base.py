@@ -69,6 +69,10 @@ if TYPE_CHECKING:
         def executable(self) -> str:
             """The file that is executed."""
 
+        @property
+        def log_incomplete(self) -> bool:
+            """Whether there was no room for what it wrote, as far as that could be seen by now."""
+
         def fileno(self) -> int:
             """A descriptor that becomes readable, and stays so, when the leader has ended."""
 

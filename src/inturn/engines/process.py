@@ -12,15 +12,17 @@ from __future__ import annotations
 import os
 
 from inturn.core.decide import Ended
-from inturn.engines.adopted import Adoptee
 from inturn.host import clock, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from inturn.host.logs import FileId, Sampler
+from inturn.host.room import Room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from resource import struct_rusage
     from typing import NamedTuple
+
+    from inturn.engines.adopted import Adoptee
 else:
     from inturn.core.records import NamedTuple
 
@@ -105,6 +107,7 @@ class LocalRun:
         self._stem = log
         self._ours = ours
         self._sampler = Sampler(log, native.log_files)
+        self._room = Room(log, native.log_files)
         # A leader that had gone before we came may have left its number to somebody else.
         self._session = native.leader.pid if pidfd >= 0 else None
         self._known: list[Identity] = []
@@ -113,6 +116,11 @@ class LocalRun:
     def fileno(self) -> int:
         """A descriptor that becomes readable when the leader has ended."""
         return self._pidfd
+
+    @property
+    def log_incomplete(self) -> bool:
+        """Whether at some look there was no room for what it wrote; looks once more."""
+        return self._room.lacked()
 
     def poll(self) -> Ended | None:
         """The end of the leader, or None while it runs; reaps it."""
@@ -163,6 +171,7 @@ class LocalRun:
     def sample(self) -> None:
         """Note the length of the logs, and bury orphans of this owner that have ended meanwhile."""
         self._sampler.sample(clock.now().wall)
+        self._room.lacked()
         tree.reap(spawn.awaited)
 
     def close(self, over: bool = True) -> None:

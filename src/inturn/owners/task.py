@@ -18,7 +18,6 @@ from inturn.engines.base import Launch, StartFailed
 from inturn.host import faults, spawn, tree
 from inturn.owners import admit
 from inturn.owners.lost import resolve
-from inturn.owners.remains import probe_cookie
 from inturn.store import gates, jobs, owners, settings, specs
 from inturn.store.transaction import Stale
 
@@ -119,6 +118,7 @@ class Task:
             if self._conditions:
                 # Most jobs have none. Not when one is due: it might be that of a newer version by then.
                 from inturn import conditions  # noqa: F401
+                from inturn.owners import remains  # noqa: F401
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""
@@ -189,6 +189,8 @@ class Task:
         if ended is not None:
             leftovers = not self._spec.leave_children and self._running.leftovers()
             self._sight = self._sight._replace(ended=ended, leftovers=leftovers)
+            if self._run is not None and self._running.log_incomplete:
+                self._run = self._run._replace(log_incomplete=1)
 
     def _carry_out(self, step: decide.Step, now: Now) -> bool:
         """Do one step. Returns True if nothing more can be done before something changes."""
@@ -271,6 +273,8 @@ class Task:
 
     def _probe_cookie(self) -> bytes:
         """By which our probes are found if we die before they end; nothing of them belongs to a run."""
+        from inturn.owners.remains import probe_cookie
+
         me = owners.load(self._store, self._tools.owner)
         return b"" if me is None else probe_cookie(me.token)
 

@@ -1,0 +1,318 @@
+"""What commands and waiting supervisors cost, held by what they load and keep, and not by a stopwatch.
+
+A module that is added here costs every submission, every listing or every waiting supervisor something: the
+failed test says how much. Import it where it is used if that is seldom; else give it a line, with its reason.
+`scripts/measure.py` has the times.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inturn.app import open_context
+from inturn.core.spec import Submission
+from inturn.host import tree
+from inturn.service import submit
+from inturn.service.context import Context
+from tests.builders import make_spec
+from tests.e2e.harness import Cli, until
+
+# Modules that every interpreter has are left out: those of its start, and those that are compiled into it.
+EVERYWHERE = """
+__future__: annotations are texts
+apsw: SQLite
+binascii: the checksum of an environment, and of a migration
+errno: which error of the system it was
+fcntl: locks
+inturn: the version
+inturn.app: puts the parts together
+inturn.core: the package
+inturn.core.admission: who may have slots
+inturn.core.decide: what to do about a deadline or a gate
+inturn.core.held: queues and pools that are paused as a whole
+inturn.core.job: the records
+inturn.core.moment: times
+inturn.core.records: named tuples without `typing`
+inturn.core.retry: the policy, as a part of the specification
+inturn.core.spec: the specification
+inturn.core.transitions: the state machine
+inturn.errors: the one exception
+inturn.host: the package
+inturn.host.clock: reads the clocks
+inturn.host.identity: who a process is
+inturn.host.locks: proof of life
+inturn.host.mounts: whether the store is on a network file system
+inturn.host.paths: the store's files
+inturn.host.wake: tells others after a commit
+inturn.store: the package
+inturn.store.admissions: slots and the line
+inturn.store.db: the connection
+inturn.store.gates: edges and conditions
+inturn.store.held: what is paused as a whole
+inturn.store.jobs: the commit
+inturn.store.migrate: the version of the schema
+inturn.store.newcomers: rows of new jobs
+inturn.store.rows: records to rows
+inturn.store.settings: capacities
+inturn.store.settle: what follows from the end of a job
+inturn.store.specs: the unchanging part
+inturn.store.transaction: the one helper
+"""
+
+ANY_COMMAND = """
+inturn.cli: the package
+inturn.cli.main: the frame
+inturn.cli.options: takes words apart
+inturn.cli.output: prints
+inturn.cli.result: what a verb answers
+inturn.cli.text: makes text fit for a terminal
+inturn.cli.verbs: the package
+inturn.config: where the configuration file is, and whether it has changed
+inturn.core.duration: reads and writes durations and times
+inturn.core.options: the table of options
+inturn.core.values: reads the values of options
+inturn.service: the package
+inturn.service.context: what use cases work with
+"""
+
+SUBMISSION = """
+gc: is kept from looking at what will be stored
+inturn.cli.echo: says what a local time was understood as
+inturn.cli.submission: what `run` and `add` share
+inturn.cli.surroundings: directory, environment, umask
+inturn.cli.verbs.run: the verb
+inturn.core.environment: which variables are ours
+inturn.core.graph: cycles within a submission
+inturn.core.request: from options to a specification
+inturn.host.detach: starts the supervisor
+inturn.host.faults: crash points
+inturn.service.configure: applies a changed configuration file
+inturn.service.defaults: of options, from that file
+inturn.service.dependencies: edges
+inturn.service.intake: checks and stores
+inturn.service.owned: stores a job with its owner
+inturn.service.standby: the supervisor that waits
+inturn.service.submit: the use case
+inturn.store.owners: the registry
+select: waits for the supervisor's answer
+"""
+
+LISTING = """
+inturn.cli.lines: lines for a pipe
+inturn.cli.verbs.list: the verb
+inturn.core.drain: whether a queue is settled
+inturn.core.explain: why a job is where it is
+inturn.core.explain_line: the same, about the line
+inturn.core.explain_run: the same, about runs
+inturn.core.phrases: words for people
+inturn.core.polling: how often to look
+inturn.core.reasons: one reason
+inturn.core.views: a job as it is shown
+inturn.host.pulse: whether an owner lives
+inturn.service.facts: gathers what explains a job
+inturn.service.query: the use case
+inturn.service.select: selectors of jobs
+inturn.store.lanes: queues
+inturn.store.reads: joins for what is shown
+"""
+
+WAITING = """
+_collections_abc: wanted by `os`
+_stat: wanted by `os`
+genericpath: wanted by `os`
+inturn.core.environment: of the run to come
+inturn.core.polling: how often to look
+inturn.engines: the package
+inturn.engines.base: what a run needs
+inturn.engines.local: starts the run
+inturn.engines.process: watches it
+inturn.host.detach: the descriptors that a supervisor is given
+inturn.host.diary: where it says what it died of
+inturn.host.faults: crash points
+inturn.host.logs: the run's output
+inturn.host.pulse: whether another owner lives
+inturn.host.spawn: starts programs
+inturn.host.tree: all processes of a run
+inturn.owners: the package
+inturn.owners.acceptance: answers the submitter
+inturn.owners.admit: asks for slots
+inturn.owners.lost: what becomes of a run that nobody saw end
+inturn.owners.owner: rounds of work and sleep
+inturn.owners.supervisor: its life
+inturn.owners.task: its job
+inturn.owners.tools: what it works with
+inturn.owners.vigil: looks whether somebody has died who is in the way
+inturn.store.owners: the registry
+os: the system
+posixpath: wanted by `os`
+select: sleeps
+stat: wanted by `os`
+"""
+
+# What loads modules on behalf of others is told by its name, with everything that is loaded so far.
+SHOW_MODULES = """
+import sys
+before = set(sys.modules)
+from inturn.cli.main import main
+code = main(sys.argv[1:])
+print(*set(sys.modules) - before, file=sys.stderr)
+sys.exit(code)
+"""
+
+# A supervisor that writes them down when it is asked to.
+SHOW_MODULES_WHEN_ASKED = """
+import sys
+before = set(sys.modules)
+import _signal
+def show(*_):
+    with open({file!r}, "w") as file:
+        file.write(" ".join(set(sys.modules) - before) + " .")
+_signal.signal(_signal.SIGUSR1, show)
+script = sys.argv.pop(1)
+with open(script) as file:
+    exec(compile(file.read(), script, "exec"))
+"""
+
+MIB = 1024  # in the units of smaps_rollup
+
+
+def named(*tables: str) -> set[str]:
+    return {line.split(":")[0] for table in tables for line in table.strip().splitlines()}
+
+
+def loaded_by(cli: Cli, *words: str) -> set[str]:
+    """The modules that a command loads, those of the interpreter apart."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW_MODULES, *words],
+        env=cli.environment(), cwd=cli.root, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return relevant(done.stderr.split())
+
+
+def relevant(modules: list[str]) -> set[str]:
+    return set(modules) - {*sys.builtin_module_names, "os.path", "."}
+
+
+def costs_of(modules: set[str]) -> str:
+    """What it takes to load modules, each without what it loads itself, in microseconds."""
+    if not modules:
+        return ""
+    program = "import " + ", ".join(["inturn.app", *sorted(modules)])
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, check=False
+    )
+    told = re.findall(r"^import time: +(\d+) \| +\d+ \| +(\S+)$", done.stderr, re.MULTILINE)
+    own = {name: us for us, name in told}
+    return ", ".join(f"{name} ({own.get(name, '?')} µs)" for name in sorted(modules))
+
+
+def assert_loads_nothing_else(found: set[str], *tables: str) -> None:
+    expected = named(*tables)
+    added = found - expected
+    assert not added, f"now also loaded, and paid for each time: {costs_of(added)}"
+    # The interpreter's own modules differ from version to version.
+    gone = {name for name in expected - found if name.startswith("inturn")}
+    assert not gone, f"no longer loaded, and to be struck off the list: {sorted(gone)}"
+
+
+def test_a_submission_loads_what_it_needs_and_nothing_else(cli: Cli) -> None:
+    cli.run("run", "--", "true").check()
+    found = loaded_by(cli, "run", "--", "true")
+    assert_loads_nothing_else(found, EVERYWHERE, ANY_COMMAND, SUBMISSION)
+
+
+def test_a_listing_loads_what_it_needs_and_nothing_else(cli: Cli) -> None:
+    cli.run("run", "--wait", "--", "true").check()
+    found = loaded_by(cli, "list")
+    assert_loads_nothing_else(found, EVERYWHERE, ANY_COMMAND, LISTING)
+
+
+@pytest.fixture
+def context(cli: Cli) -> Iterator[Context]:
+    """The store of `cli`, opened in this process."""
+    opened = open_context(str(cli.store), str(cli.config), True, lambda _: None)
+    yield opened
+    assert opened.store is not None
+    opened.store.close()
+    cli.end_everything()
+    tree.reap(())
+
+
+def delayed(cli: Cli) -> Submission:
+    spec = make_spec(cwd=os.fsencode(cli.root))._replace(environment=(b"PATH=/bin",))
+    return Submission(spec, delay=3600 * 1_000_000)
+
+
+def test_a_waiting_supervisor_has_loaded_what_it_needs_and_nothing_else(cli: Cli, context: Context) -> None:
+    file = cli.root / "modules"
+    python, *flags, script, libraries = context.supervisor
+    program = SHOW_MODULES_WHEN_ASKED.format(file=str(file))
+    supervisor = (python, *flags, "-c", program, script, libraries)
+    (job_id,) = submit.run(context._replace(supervisor=supervisor), [delayed(cli)])
+    pid = cli.show(job_id)["owner"]["pid"]
+
+    def asleep() -> list[str]:
+        os.kill(pid, signal.SIGUSR1)
+        told = file.read_text().split() if file.exists() else []
+        return told if told[-1:] == ["."] and "select" in told else []
+
+    found = relevant(until(asleep, "the supervisor's first sleep"))
+    assert_loads_nothing_else(found, EVERYWHERE, WAITING)
+
+
+def memory(pid: int) -> int:
+    """What a process alone keeps in memory, plus its share of what it has in common with others, in KiB.
+
+    Files are left out: how many share those depends on what else runs on the machine.
+    """
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    found = re.search(r"^Pss_Anon: +(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) if found else int(re.findall(r"^Pss: +(\d+) kB$", text, re.MULTILINE)[0])
+
+
+def sleeps(pid: int) -> int:
+    """How often a process has gone to sleep."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"^voluntary_ctxt_switches:\s+(\d+)$", text, re.MULTILINE)[0])
+
+
+def supervisors(cli: Cli) -> list[int]:
+    """The pids of all supervisors, once each has polled the store a few times."""
+    pids = [job["owner"]["pid"] for job in cli.run("list", "--all", "--json").check().data]
+    before = {pid: sleeps(pid) for pid in pids}
+    until(lambda: all(sleeps(pid) > before[pid] + 3 for pid in pids), "all have polled")
+    return pids
+
+
+def assert_frugal(pids: list[int], most: float) -> None:
+    for pid in pids:
+        assert os.listdir(f"/proc/{pid}/task") == [str(pid)], "it has one thread"
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        kinds = sorted(re.sub(r".*[./]", "", link) for link in links)
+        assert kinds == ["db", "db-shm", "db-wal", "lock", "null", "null", "null", "wake"], links
+    average = sum(map(memory, pids)) / len(pids) / MIB
+    assert average <= most, f"{average:.2f} MB each"
+
+
+def test_thirty_waiting_supervisors_keep_five_megabytes_each_at_most(cli: Cli) -> None:
+    first = cli.run("run", "--after", "1h", "--", "true").id
+    for _ in range(29):
+        cli.run("run", "--after-success", first, "--", "true").check()
+    pids = supervisors(cli)
+    assert len(pids) == 30
+    assert_frugal(pids, most=5)
+
+
+def test_the_supervisors_of_an_array_share_most_of_their_memory(cli: Cli, context: Context) -> None:
+    submit.run(context, [delayed(cli)] * 30)
+    pids = supervisors(cli)
+    assert len(pids) == 30
+    assert_frugal(pids, most=3.5)

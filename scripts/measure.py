@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/measure.py [ROUNDS]
 
-The commands take turns, so that a noisy machine disturbs all alike; what is printed are medians. Leave the
-machine alone meanwhile.
+The commands take turns, so that a noisy machine disturbs all alike, and each begins when everything that the
+one before it has started is over. What is printed are medians. Leave the machine alone meanwhile.
 """
 
 from __future__ import annotations
@@ -18,36 +18,56 @@ from statistics import median
 ROUNDS = 30
 
 INTURN = os.path.join(os.path.dirname(sys.executable), "inturn")
-FLOOR = (sys.executable, "-c", "pass")
+FLOOR = "python -c pass"
 COMMANDS = {
-    "run -- true": (INTURN, "run", "--", "true"),
-    "add -- true": (INTURN, "add", "--", "true"),
-    "list": (INTURN, "list"),
+    FLOOR: (sys.executable, "-c", "pass"),
+    "inturn run -- true": (INTURN, "run", "--", "true"),
+    "inturn add -- true": (INTURN, "add", "--", "true"),
+    "inturn list": (INTURN, "list"),
 }
+JOBS_TO_LIST = 10
 
 
-def elapsed(command: tuple[str, ...], environment: dict[str, str]) -> float:
-    """How long a command takes, in milliseconds."""
-    start = time.perf_counter()
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-    return (time.perf_counter() - start) * 1000
+class Stores:
+    """One for each command, so that none pays for what another has stored."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        for _ in range(JOBS_TO_LIST):
+            self._call("inturn add -- true", self._of("inturn list"))
+
+    def _of(self, name: str) -> dict[str, str]:
+        store = os.path.join(self._root, name.replace(" ", "-"))
+        return {**os.environ, "INTURN_DIR": store, "XDG_CONFIG_HOME": self._root}
+
+    def _call(self, name: str, environment: dict[str, str]) -> None:
+        subprocess.run(COMMANDS[name], env=environment, stdout=subprocess.DEVNULL, check=True)
+
+    def run(self, name: str) -> float:
+        """Run a command; returns how long it took, in milliseconds."""
+        environment = self._of(name)
+        start = time.perf_counter()
+        self._call(name, environment)
+        elapsed = time.perf_counter() - start
+        owners = os.path.join(environment["INTURN_DIR"], "owners")
+        while os.path.exists(owners) and os.listdir(owners):
+            time.sleep(0.005)
+        return elapsed * 1000
 
 
-def measure(rounds: int, directory: str) -> None:
+def measure(rounds: int, root: str) -> None:
     """Run everything in turns and print the medians."""
-    environment = {**os.environ, "INTURN_DIR": directory, "INTURN_CONFIG": ""}
-    commands = {"python -c pass": FLOOR, **COMMANDS}
-    for command in commands.values():
-        elapsed(command, environment)  # Creates the store, and warms the caches up.
-    times: dict[str, list[float]] = {name: [] for name in commands}
+    stores = Stores(root)
+    times: dict[str, list[float]] = {name: [stores.run(name)] for name in COMMANDS}
     for _ in range(rounds):
-        for name, command in commands.items():
-            times[name].append(elapsed(command, environment))
-    floor = median(times["python -c pass"])
-    for name, taken in times.items():
-        print(f"{name:<16} {median(taken):6.1f} ms   {median(taken) / floor:.2f} x")
+        for name, taken in times.items():
+            taken.append(stores.run(name))
+    # The first of each has created its store and warmed the caches up.
+    medians = {name: median(taken[1:]) for name, taken in times.items()}
+    for name, milliseconds in medians.items():
+        print(f"{name:<20} {milliseconds:6.1f} ms   {milliseconds / medians[FLOOR]:.2f} x")
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="inturn-measure-", ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(prefix="inturn-measure-") as directory:
         measure(int(sys.argv[1]) if sys.argv[1:] else ROUNDS, directory)

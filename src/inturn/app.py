@@ -279,13 +279,14 @@ def run_foreground(context: Context, submission: Submission) -> int:
     Raises as a submission does, and InturnError `conflict` if a job with its key is under way.
     """
     from inturn.errors import InturnError
-    from inturn.host import faults
+    from inturn.host import detach, faults
     from inturn.owners import supervisor
     from inturn.owners.foreground import Foreground
     from inturn.service import intake
 
     store = context.store
     assert store is not None
+    detach.keep_inherited_from_children()
     with _Presence(context.directory) as here:
         now = context.now()
         with faults.commit("submit", store.writing()):

@@ -4,9 +4,12 @@ Its arguments are the directories to import from, joined as in PATH, the store's
 and, for several supervisors at once, their number. It is a file of its own so that `ps` shows what it is.
 """
 
+import gc
 import sys
 
 if __name__ == "__main__":
+    # What is loaded stays: to look for garbage among it so often is in vain.
+    gc.set_threshold(20_000)
     sys.path[:] = [*sys.argv[1].split(":"), *sys.path[1:]]
     from inturn.app import run_nursery, run_supervisor
 

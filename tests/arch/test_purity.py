@@ -10,8 +10,8 @@ from tests.arch.sources import imported, modules, parse, shown
 # The core computes with what it is handed. What it may need for that is here; a longer list wants a reason.
 # `_collections` has the attributes of named tuples, and is always there: see core/records.py.
 CORE_MAY_IMPORT = frozenset(
-    "__future__ _collections binascii bisect collections datetime fractions heapq inturn itertools json math operator"
-    " shlex typing".split()
+    "__future__ _collections binascii bisect collections datetime fractions heapq inturn itertools json math"
+    " operator shlex typing".split()
 )
 
 # Of some modules it may have a part: conversions of an instant it was handed, and tables of names.

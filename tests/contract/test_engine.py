@@ -354,3 +354,18 @@ def test_closing_ends_nothing_and_may_be_repeated(bench: Bench) -> None:
     run.close()
     run.close()
     assert run.poll() is None
+
+
+def test_empty_logs_stay_until_the_result_is_stored_because_they_prove_that_something_was_started(
+    bench: Bench,
+) -> None:
+    run = bench.shell("true")
+    bench.end(run)
+    run.close(over=False)
+    stem = bench.stems[run]
+    found = [bench.engine.find(native_id, Path(stem).name, stem) for native_id in ("", run.native_id)]
+    assert [one.state for one in found] == ["gone", "gone"]
+
+
+def test_a_run_of_which_no_log_was_ever_opened_was_never_started(bench: Bench) -> None:
+    assert bench.engine.find("", "c0ffee", str(bench.logs / "c0ffee")).state == "never"

@@ -84,7 +84,6 @@ inturn.service.context: what use cases work with
 """
 
 SUBMISSION = """
-gc: is kept from looking at what will be stored
 inturn.cli.echo: says what a local time was understood as
 inturn.cli.submission: what `run` and `add` share
 inturn.cli.surroundings: directory, environment, umask

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inturn.engines.adopted import Adoptee
 from inturn.engines.base import StartFailed
 from inturn.engines.local import LocalEngine
-from inturn.engines.process import NativeId, parse_native_id
-from inturn.host import identity, logs, spawn, tree
+from inturn.engines.process import LocalRun, NativeId, parse_native_id
+from inturn.host import clock, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from tests.e2e.harness import until
 from tests.engines.bench import ASLEEP, SLEEP, Bench, open_descriptors
@@ -217,6 +218,32 @@ def test_the_lock_survives_an_owner_that_is_killed(killed_owner: tuple[NativeId,
     assert logs.alive(stem, native.log_files) == "held"
     os.kill(sleeper, signal.SIGKILL)
     until(lambda: logs.alive(stem, native.log_files) == "free", "the release of the lock")
+
+
+def test_whoever_writes_to_a_file_that_has_the_number_of_a_removed_log_is_no_part_of_the_run(
+    bench: Bench, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    with open(other, "wb") as file, subprocess.Popen(["sleep", "600"], stdout=file) as bystander:
+        # A run whose leader is gone, and whose log was removed: the file system gave its number away.
+        found = other.stat()
+        native = NativeId(
+            Identity(2**22 + 1, 0, clock.boot_id(), _namespace()), ((found.st_dev, found.st_ino),)
+        )
+        assert bench.engine.find(native.text(), "c0ffee", str(bench.logs / "gone")).state == "gone"
+        run = LocalRun(
+            Adoptee(native.leader, -1), -1, native, "c0ffee", str(bench.logs / "gone"), "", ours=False
+        )
+        run.signal_tree(signal.SIGKILL)
+        assert not run.leftovers()
+        assert bystander.poll() is None
+        bystander.kill()
+
+
+def _namespace() -> int:
+    ourselves = identity.of(os.getpid())
+    assert ourselves is not None
+    return ourselves.ns
 
 
 def test_fifty_runs_leave_no_descriptor_and_no_child_behind(bench: Bench) -> None:

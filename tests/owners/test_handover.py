@@ -63,6 +63,7 @@ def assert_nothing_is_left(cli: Cli) -> None:
     """No process and none of its files, and the registry is empty."""
     until(lambda: not cli.processes(), "the end of every process")
     assert not list((cli.store / "owners").iterdir())
+    assert not (cli.store / "errors.log").exists(), (cli.store / "errors.log").read_text()
     store = open_context(str(cli.store), None, False, lambda _: None).store
     assert store is not None
     assert owners.live(store) == []
@@ -226,6 +227,24 @@ def test_of_a_submitter_that_dies_before_the_commit_nothing_remains(cli: Cli, co
     assert_nothing_is_left(cli)
     assert cli.run("list", "--all", "--json").data == []
     assert not ran(cli)
+
+
+def test_of_a_submission_that_is_refused_nothing_remains(cli: Cli) -> None:
+    cli.run("run", "--pool", "nowhere", "--", "true").check(2)
+    assert_nothing_is_left(cli)
+    cli.run("run", "--after-success", "41", "--", "true").check(3)
+    assert_nothing_is_left(cli)
+    assert cli.run("list", "--all", "--json").data == []
+
+
+def test_a_job_with_a_key_that_is_under_way_gets_no_second_supervisor(cli: Cli) -> None:
+    script = "until [ -e go ]; do sleep 0.01; done; echo ran >> ran"
+    first = cli.run("run", "--key", "once", "-c", script).id
+    assert cli.run("run", "--key", "once", "-c", script).id == first
+    (cli.root / "go").touch()
+    cli.run("wait", first).check()
+    assert_nothing_is_left(cli)
+    assert ran(cli) == 1
 
 
 # --- what a supervisor is

@@ -15,6 +15,7 @@ import pytest
 
 from inturn.errors import InturnError
 from inturn.store import migrate
+from inturn.store.backup import back_up
 from inturn.store.db import FILE_NAME, Store, open_store
 from tests.builders import add_job, new_store
 
@@ -331,8 +332,6 @@ def older(directory: Path) -> Path:
 
 def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None:
     older(tmp_path)
-    # What a process with our number left when it died over the same work.
-    (tmp_path / f"{FILE_NAME}.backup-{migrate.MAJOR * 1000}.{os.getpid()}").touch(0o600)
     store = new_store(tmp_path)
     assert store.row("PRAGMA user_version") == (migrate.CURRENT,)
     store.close()
@@ -343,6 +342,26 @@ def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> No
     assert copy.pragma("user_version") == migrate.MAJOR * 1000
     copy.close()
     assert [name for name in os.listdir(tmp_path) if "backup" in name] == [backup.name]
+
+
+def test_a_file_that_somebody_has_put_in_the_place_of_a_backup_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "urandom", lambda size: b"\x07" * size)
+    planted = tmp_path / f"{FILE_NAME}.backup.{'07' * 8}"
+    planted.touch(0o666)
+    store = new_store(tmp_path)
+    with pytest.raises(FileExistsError):
+        back_up(store.connection, str(tmp_path / f"{FILE_NAME}.backup"))
+    store.close()
+    assert planted.read_bytes() == b""
+
+
+def test_the_schema_of_a_store_is_not_trusted(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    assert store.connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1) == 0
+    assert store.connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1) == 1
+    store.close()
 
 
 def test_a_migration_is_applied_once_and_says_which_text_it_was(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Only the module of the verb in question is imported, and argparse only for verbs
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -65,6 +66,9 @@ EXIT_CODES = {
 FAILED = 1
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 
+# So many objects more than before have the interpreter look for garbage; by itself it does so after 700.
+_GARBAGE_AFTER = 20_000
+
 _BEFORE_THE_VERB = {**GLOBAL, "version": Option("flag", "everywhere", "", "print the version")}
 
 
@@ -93,6 +97,8 @@ def console() -> NoReturn:
     Its end is not that of the interpreter, which would first take apart all that was loaded: a tenth of what
     a command costs, for nothing, since all output is out and the store is closed by the end of the process.
     """
+    # What is loaded stays: to look for garbage among it so often is in vain.
+    gc.set_threshold(_GARBAGE_AFTER)
     code = main()
     _drop_output()
     os._exit(code)
@@ -241,6 +247,12 @@ def _unexpected(error: Exception) -> InturnError:
         import traceback
 
         traceback.print_exception(error)
+    from inturn.store.transaction import CommitUnknown
+
+    if isinstance(error, CommitUnknown):
+        return InturnError(
+            "failed", str(error), "It may have been done all the same: look before you try again."
+        )
     return InturnError(
         "failed",
         f"unexpected {type(error).__name__}: {error}",

@@ -1,7 +1,7 @@
 """Whether the file system was full while a run wrote to its logs, so that they lack something.
 
-Nothing of ours stands between a program and its logs, so nobody but the program sees that a write fails. But a
-write that fails for want of space changes the time of the file as well: if that has changed since the last
+Nothing of ours stands between a program and its logs, so nobody but the program sees that a write fails. But
+a write that fails for want of space changes the time of the file as well: if that has changed since the last
 look, and there is no room now, something is likely to be missing.
 """
 

@@ -12,9 +12,9 @@ def back_up(connection: apsw.Connection, target: str) -> None:
 
     Raises FileExistsError if `target` is there, OSError, or an error of SQLite.
     """
-    unfinished = f"{target}.{os.getpid()}"
-    # One that a crash has left may be there.
-    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    # A name that nobody can foresee: where others may write, they could put a file of theirs in its place.
+    unfinished = f"{target}.{os.urandom(8).hex()}"
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     os.close(os.open(unfinished, flags, 0o600))
     try:
         copy = apsw.Connection(unfinished)

@@ -81,6 +81,9 @@ def _connect(path: str) -> apsw.Connection:
     # Checkpoints are explicit: a fault in an automatic one would look like a failed COMMIT.
     connection.wal_autocheckpoint(0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    # A file may have come from somewhere: its schema can call nothing that reaches out.
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 
 

@@ -22,13 +22,14 @@ TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format diagram tests clean
-.PHONY: pure simulation processes rest
+.PHONY: pure simulation processes rest simulate
 
 help:
 	@echo "make demo    see it work: the pipeline of the README, in a store of its own"
 	@echo "make test    the linters, the types, the import rules and all tests"
 	@echo "make lint    without the tests          make tests   without the linters"
 	@echo "make pure | simulation | processes | rest            one tier of the tests"
+	@echo "make simulate SEEDS=100000 START=1    so many random histories with crashes, beyond those of make tests"
 	@echo "make format  let ruff lay the code out  make diagram draw the state machine in docs/"
 	@echo "make clean   remove what was built here"
 
@@ -63,6 +64,12 @@ pure: $(VENV)/.stamp-dev
 
 simulation: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
+
+SEEDS ?= 10000
+START ?= 1
+
+simulate: $(VENV)/.stamp-dev
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --start $(START)
 
 processes: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)))

@@ -32,9 +32,9 @@ class Place(NamedTuple):
 
     `decision` is what admission would say now about `mine`, given `capacity`; `other_name` names the older
     request in it. `before` counts those who stand before the job, to COUNTED and one more, and `first` are
-    the first of them with their names. `scopes` are the pools and the store; `config_path` is the file that declares some of them.
-    `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves its queue. `held` are
-    its queue and its pool as far as they are paused.
+    the first of them with their names. `scopes` are the pools and the store; `config_path` is the file that
+    declares some of them. `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves
+    its queue. `held` are its queue and its pool as far as they are paused.
     """
 
     mine: Request

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     # By selector and index: the ids of the jobs that are meant.
     Resolved = dict[tuple[str, int | None], list[int]]
 
-# One submission makes at most so many edges: a bound on its memory, and on how long it holds the write lock.
-MOST_EDGES = 1_000_000
+# One submission makes at most so many edges: a bound on its memory, and on how long it holds the write lock,
+# for which others wait no longer than half a minute.
+MOST_EDGES = 200_000
 
 
 class naming_line:  # noqa: N801 - used like a function

@@ -75,7 +75,10 @@ def _run_one(context: Context, submission: Submission) -> int:
 
 
 def give_up(context: Context, job_id: int) -> bool:
-    """End a job that no supervisor has answered for; False if it was accepted after all."""
+    """End a job that no supervisor has answered for; False if it was accepted after all.
+
+    Raises InturnError `failed` if that cannot be stored.
+    """
     store = context.store
     assert store is not None
     try:
@@ -88,8 +91,11 @@ def give_up(context: Context, job_id: int) -> bool:
             jobs.commit(store, [transitions.apply(job, event, now)], now)
             if job.owner is not None:
                 owners.bury(store, job.owner, now)
-    except CommitUnknown:
-        # What is not stored of this, whoever recovers the job will do.
+    except CommitUnknown as failure:
         job = jobs.load(store, job_id)
-        return job is not None and (job.phase == "submitting" or job.outcome == "submission_failed")
+        if job is not None and job.phase == "submitting":
+            raise InturnError(
+                "failed", str(failure), f"Job {job_id} may still be started: see inturn show {job_id}"
+            ) from failure
+        return job is not None and job.outcome == "submission_failed"
     return True

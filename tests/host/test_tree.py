@@ -13,7 +13,7 @@ import pytest
 from inturn.host import identity, tree
 from tests.e2e.harness import until
 
-TOKEN = "c0ffee"
+TOKEN = os.urandom(8).hex()  # of this session: another one may be running beside it
 OTHER = "c0ffee1"
 PR_SET_CHILD_SUBREAPER = 36
 

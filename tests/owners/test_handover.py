@@ -237,6 +237,17 @@ def test_of_a_submission_that_is_refused_nothing_remains(cli: Cli) -> None:
     assert cli.run("list", "--all", "--json").data == []
 
 
+def test_in_a_store_that_cannot_be_used_nothing_remains_of_a_submission(cli: Cli) -> None:
+    cli.run("run", "--wait", "--", "true").check()
+    assert_nothing_is_left(cli)
+    database = cli.store / "inturn.db"
+    database.write_bytes(b"no database".ljust(4096))
+    before = sorted(cli.store.rglob("*"))
+    cli.run("run", "--", "true").check(1)
+    until(lambda: not cli.processes(), "the end of every process")
+    assert sorted(cli.store.rglob("*")) == before
+
+
 def test_a_job_with_a_key_that_is_under_way_gets_no_second_supervisor(cli: Cli) -> None:
     script = "until [ -e go ]; do sleep 0.01; done; echo ran >> ran"
     first = cli.run("run", "--key", "once", "-c", script).id

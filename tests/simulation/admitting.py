@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from inturn.core.job import Job
-    from tests.simulation.invariants import Change
+    from tests.simulation.change import Change
     from tests.simulation.snapshot import Admission, Snapshot
 
 

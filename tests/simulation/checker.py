@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from inturn.core.job import NOT_IN_LINE
 from inturn.core.transitions import holds_slots
-from tests.simulation import admitting, invariants, snapshot
+from tests.simulation import admitting, invariants, running, snapshot, timing
+from tests.simulation.change import Change
 from tests.simulation.faults import Violation
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
     from tests.simulation.snapshot import Snapshot
 
-RULES = (*invariants.RULES, *admitting.RULES)
+RULES = (*invariants.RULES, *running.RULES, *timing.RULES, *admitting.RULES)
 
 
 class Checker:
@@ -35,7 +36,7 @@ class Checker:
         after = self.seen = snapshot.take(self._store, before)
         self.commits += 1
         self._tell(process, after)
-        change = invariants.Change(before, after, self._machine, process)
+        change = Change(before, after, self._machine, process)
         for rule in RULES:
             for problem in rule(change):
                 raise Violation(f"{rule.__name__}: {problem}")

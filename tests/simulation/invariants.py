@@ -1,38 +1,18 @@
-"""What must hold after every commit, whoever made it. Each rule yields what contradicts it."""
+"""What must hold of jobs after every commit, whoever made it. Each rule yields what contradicts it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from inturn.core.job import IN_LINE, NOT_IN_LINE
-from inturn.core.retry import retry_delay
+from inturn.core.job import IN_LINE
 from inturn.core.transitions import TABLE, holds_slots
-from tests.simulation.process import Resident
+from tests.simulation.change import difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from inturn.core.job import Job
-    from tests.simulation.machine import Machine
-    from tests.simulation.process import Process
-    from tests.simulation.snapshot import Snapshot
-
-
-class Change(NamedTuple):
-    """One commit: the store before and after it, and who made it."""
-
-    before: Snapshot
-    after: Snapshot
-    machine: Machine
-    process: Process
-
-    def pairs(self) -> Iterator[tuple[Job, Job]]:
-        """Jobs that were there before, as they were and as they are, if they have changed."""
-        for job_id, new in self.after.jobs.items():
-            old = self.before.jobs.get(job_id)
-            if old is not None and old is not new:
-                yield old, new
+    from tests.simulation.change import Change
 
 
 def slots_are_held_exactly_by_active_jobs(change: Change) -> Iterator[str]:
@@ -94,60 +74,7 @@ def what_has_ended_stays_so(change: Change) -> Iterator[str]:
     revived = {event.job_id for event in change.after.events if event.kind == "revived"}
     for old, new in change.pairs():
         if old.phase == "completed" and new.id not in revived:
-            yield f"job {new.id} had ended, and changed: {_difference(old, new)}"
-
-
-def receipts_are_written_once_a_round(change: Change) -> Iterator[str]:
-    before, after = change.before, change.after
-    revived = {event.job_id for event in after.events if event.kind == "revived"}
-    for (job_id, parent_id), new in after.receipts.items():
-        old = before.receipts.get((job_id, parent_id))
-        if old is None or old == new:
-            continue
-        same_round = before.jobs[job_id].round == after.jobs[job_id].round
-        if old.observed_at is not None and same_round:
-            yield f"the receipt of job {job_id} for job {parent_id} changed from {old} to {new}"
-        parent = after.jobs[parent_id]
-        # One that was revived in the same transaction had ended before.
-        if (
-            parent_id not in revived
-            and new.observed_at is not None
-            and (new.outcome, new.revision, new.completed_at)
-            != (
-                parent.outcome,
-                parent.revision,
-                parent.completed_at,
-            )
-        ):
-            yield f"the receipt of job {job_id} says {new}; job {parent_id} is {parent}"
-
-
-def runs_are_numbered_once_and_end_once(change: Change) -> Iterator[str]:
-    before, after = change.before, change.after
-    for (job_id, number), new in after.runs.items():
-        old = before.runs.get((job_id, number))
-        if old is new:
-            continue
-        if old is None:
-            known = before.jobs[job_id].runs if job_id in before.jobs else 0
-            if number != known + 1:
-                yield f"run {number} of job {job_id} follows run {known}"
-        elif (old.token, old.log, old.attempt, old.round) != (new.token, new.log, new.attempt, new.round):
-            yield f"run {job_id}.{number} has become another one"
-        elif old.outcome is not None and old._replace(log_incomplete=new.log_incomplete) != new:
-            yield f"run {job_id}.{number} had ended, and changed: {_difference(old, new)}"
-        elif old.native_id not in ("", new.native_id):
-            yield f"run {job_id}.{number} changed its process from {old.native_id} to {new.native_id}"
-    if missing := before.runs.keys() - after.runs.keys():
-        yield f"runs are gone: {sorted(missing)}"
-
-
-def what_has_ended_has_no_open_run(change: Change) -> Iterator[str]:
-    open_runs = {key for key, run in change.after.runs.items() if run.outcome is None}
-    for job_id, number in open_runs:
-        job = change.after.jobs[job_id]
-        if job.runs != number or not holds_slots(job):
-            yield f"run {job_id}.{number} is open, but the job is {job.phase} with run {job.runs}"
+            yield f"job {new.id} had ended, and changed: {difference(old, new)}"
 
 
 def tallies_count_the_jobs(change: Change) -> Iterator[str]:
@@ -155,46 +82,6 @@ def tallies_count_the_jobs(change: Change) -> Iterator[str]:
     stored = {key: count for key, count in change.after.tallies.items() if count}
     if stored != dict(counted):
         yield f"the tallies say {stored}, there are {dict(counted)}"
-
-
-def nobody_enters_the_line_before_its_time(change: Change) -> Iterator[str]:
-    """Elapsed delays go by the monotonic clock; other times must have been shown once by the wall clock."""
-    clock = change.machine.clock
-    now = clock.now()
-    for new in change.after.jobs.values():
-        old = change.before.jobs.get(new.id)
-        if new.in_line == NOT_IN_LINE or new is old or (old is not None and old.in_line != NOT_IN_LINE):
-            continue
-        elapsed = new.due.boot == now.boot
-        if new.due.at > now.mono if elapsed else new.due.wall > clock.furthest:
-            yield f"job {new.id} entered the line {-new.due.remaining(now)} µs after it is due"
-
-
-def a_pause_between_runs_is_kept(change: Change) -> Iterator[str]:
-    """By the monotonic clock, from the end of the process on; jitter and edits may shorten it."""
-    after, machine = change.after, change.machine
-    for event in after.events:
-        job = after.jobs[event.job_id]
-        last = after.runs.get((job.id, job.runs - 1))
-        if event.kind != "admitted" or last is None or last.round != job.round or job.id in machine.edited:
-            continue
-        target = machine.targets.get(last.token)
-        policy = machine.spec(job.id).policy
-        if target is None or target.lost_power or policy.jitter or last.outcome not in ("success", "failure"):
-            continue
-        pause = policy.delay if last.outcome == "success" else retry_delay(policy, job.failures, 0.5)
-        passed = machine.clock.mono - target.ended_at
-        if passed < pause:
-            yield f"job {job.id} was admitted {passed} µs after its last run, not {pause}"
-
-
-def the_time_of_a_job_changes_with_an_event(change: Change) -> Iterator[str]:
-    """Only what is left of the delays of an earlier boot becomes a time of the wall clock by itself."""
-    boot = change.machine.clock.boot
-    events = {event.job_id for event in change.after.events}
-    for old, new in change.pairs():
-        if old.due != new.due and new.id not in events and old.due.boot in ("", boot):
-            yield f"job {new.id} was due at {old.due}, now {new.due}, and nothing has happened to it"
 
 
 def passes_are_counted_and_bounded(change: Change) -> Iterator[str]:
@@ -224,40 +111,6 @@ def everybody_is_answered_for(change: Change) -> Iterator[str]:
             yield f"job {job.id} is {job.phase} with owner {job.owner}"
 
 
-def only_its_own_work_is_lost(change: Change) -> Iterator[str]:
-    """A run is lost, or withdrawn, only because somebody who had it in hand has died."""
-    for event in change.after.events:
-        if event.kind == "withdrawn" and (event.job_id, event.run) in change.machine.started():
-            yield f"run {event.job_id}.{event.run} is said never to have begun"
-        if event.kind != "lost":
-            continue
-        owners = change.machine.hands.get((event.job_id, event.run or 0), set())
-        if all(_lives(change, row) for row in owners):
-            yield f"run {event.job_id}.{event.run} is lost, though nobody has died who had it"
-
-
-def remember_who_had_it(change: Change) -> Iterator[str]:
-    """No rule: keeps the owners of each run for the one above."""
-    for one in change.after.admissions.values():
-        change.machine.hands.setdefault((one.job_id, one.run), set()).add(one.owner)
-    yield from ()
-
-
-def _lives(change: Change, row: int) -> bool:
-    process = change.machine.by_row(row)
-    return isinstance(process, Resident) and process.alive
-
-
-def _difference(old: tuple[object, ...], new: tuple[object, ...]) -> str:
-    names = type(old)._fields  # type: ignore[attr-defined]
-    changed = [
-        f"{name} {before!r} -> {after!r}"
-        for name, before, after in zip(names, old, new, strict=True)
-        if before != after
-    ]
-    return ", ".join(changed)
-
-
 RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
     slots_are_held_exactly_by_active_jobs,
     what_lives_has_its_slots,
@@ -265,15 +118,7 @@ RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
     each_revision_has_its_event,
     epochs_grow_with_each_owner,
     what_has_ended_stays_so,
-    receipts_are_written_once_a_round,
-    runs_are_numbered_once_and_end_once,
-    what_has_ended_has_no_open_run,
     tallies_count_the_jobs,
-    nobody_enters_the_line_before_its_time,
-    a_pause_between_runs_is_kept,
-    the_time_of_a_job_changes_with_an_event,
     passes_are_counted_and_bounded,
     everybody_is_answered_for,
-    remember_who_had_it,
-    only_its_own_work_is_lost,
 )

@@ -11,6 +11,7 @@ from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.retry import BACKOFFS, Policy
 from inturn.core.spec import PREDICATES, Spec, Submission, WantedCondition, WantedEdge
 from inturn.owners.worker import Orders
+from tests.simulation.faults import KINDS, Fault
 from tests.simulation.targets import Plan
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ GATES = ("gate-0", "gate-1")
 
 # What a job may ask at most, so that it fits what the machine begins with.
 _MOST = {"": 3, "disk": 3, "gpu": 2}
+
+
+def crowd(rng: Random, now: Now, supervised: bool) -> list[Submission]:
+    """Several jobs of different sizes that wait for nothing but slots."""
+    plain = [submission(rng, now, (), supervised) for _ in range(rng.randint(2, 5))]
+    return [one._replace(delay=0, at=None, key=None, conditions=(), pool="") for one in plain]
 
 
 def submissions(rng: Random, now: Now, known: Sequence[int], supervised: bool) -> list[Submission]:
@@ -142,10 +149,11 @@ def policy(rng: Random, now: Now) -> Policy:
     )
 
 
-def plan(rng: Random) -> Plan:
-    """How a command behaves: mostly short and well."""
+def plan(rng: Random, crowded: bool) -> Plan:
+    """How a command behaves: mostly short, unless others are to wait for it, and mostly well."""
+    short = (0, 20 * MILLISECOND, 300 * MILLISECOND)
     return Plan(
-        lasts=rng.choice((0, 20 * MILLISECOND, 300 * MILLISECOND, 2 * SECOND, 9 * SECOND)),
+        lasts=rng.choice((*(() if crowded else short), 2 * SECOND, 9 * SECOND)),
         code=rng.choice((0, 0, 0, 1, 2)),
         children=rng.choice((0, 0, 0, 0, 500 * MILLISECOND, 8 * SECOND)),
         deaf=rng.random() < 0.15,
@@ -156,6 +164,12 @@ def plan(rng: Random) -> Plan:
 def good_plan(rng: Random) -> Plan:
     """A command that is over soon, and well."""
     return Plan(lasts=rng.choice((0, 20 * MILLISECOND, SECOND)))
+
+
+def fault(rng: Random) -> Fault:
+    """Something that goes wrong, sooner or later."""
+    kind = rng.choice(KINDS)
+    return Fault(kind, rng.choice((0, 1, 2, 5, 20)) if kind == "crash" else rng.randint(0, 3))
 
 
 def changes(rng: Random, now: Now) -> Changes:

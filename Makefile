@@ -55,12 +55,12 @@ diagram: $(VENV)/.stamp-run
 
 tests: pure simulation processes rest
 
-# $(call pytest,DIRECTORIES): those of them that hold a test. Making no test run is no success of pytest's,
-# so a tier without any is passed over here.
-pytest = $(if $(1),$(BIN)/python -m pytest $(PYTEST_ARGS) $(1))
+# $(call pytest,DIRECTORIES,OPTIONS): those of them that hold a test. Making no test run is no success of
+# pytest's, so a tier without any is passed over here.
+pytest = $(if $(1),$(BIN)/python -m pytest $(2) $(PYTEST_ARGS) $(1))
 
 pure: $(VENV)/.stamp-dev
-	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)))
+	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),-n 2)
 
 simulation: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
@@ -71,8 +71,11 @@ START ?= 1
 simulate: $(VENV)/.stamp-dev
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --start $(START)
 
+# These mostly wait for processes, so several run at a time. What fails in the crowd is asked again alone: only
+# what fails then as well is wrong, and both answers are printed.
 processes: $(VENV)/.stamp-dev
-	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)))
+	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),-n 4) || \
+	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),--last-failed)
 
 rest: $(VENV)/.stamp-dev
 	$(call pytest,$(strip $(TIER_REST)))

@@ -117,22 +117,34 @@ class Chaos(Aftermath):
 
     def kill_one(self) -> None:
         """Kill some process of inturn."""
-        ours = sorted((pid, command) for pid, command in self.cli.processes().items() if _is_ours(command))
+        ours = self._ours()
         if not ours:
             return
-        pid, command = self.rng.choice(ours)
+        pid = self.rng.choice(sorted(ours))
         try:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
             return
-        # Still the same: what is just being started may look like somebody else.
-        if self.cli.processes().get(pid) == command:
+        # Still the same: its number may have been given away since.
+        if self._ours().get(pid) == ours[pid]:
             try:
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
-                self.killed[_kind(command)] += 1
+                self.killed[ours[pid]] += 1
             except ProcessLookupError:
                 pass
         os.close(handle)
+
+    def _ours(self) -> dict[int, str]:
+        """The processes of inturn that live, and what each is; their targets are not among them."""
+        found = {one.pid: "worker" for one in self._workers if one.poll() is None}
+        found |= {one.pid: "recovery" for one in self._helpers if one.poll() is None}
+        store = os.fsencode(self.cli.store)
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                words = _command(name)
+                if store in words and any(word.endswith(b"/supervise.py") for word in words):
+                    found[int(name)] = "supervisor"
+        return found
 
     def rage(self, seconds: float) -> None:
         """Kill for so long."""
@@ -198,14 +210,11 @@ class Chaos(Aftermath):
             self._errors.close()
 
 
-def _is_ours(command: str) -> bool:
-    return WITNESS not in command and ("supervise.py" in command or "/inturn " in command)
-
-
-def _kind(command: str) -> str:
-    if "supervise.py" in command:
-        return "supervisor"
-    return "worker" if "work" in command.split() else "recovery"
+def _command(pid: str) -> list[bytes]:
+    try:
+        return Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def run(root: Path, seconds: float, seed: int) -> str:

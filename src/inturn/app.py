@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
+    from inturn.host.paths import State
     from inturn.owners.recover import Finding
     from inturn.owners.tools import Tools
     from inturn.owners.worker import Orders
@@ -21,12 +22,18 @@ MOST_PIECES = 1000
 
 
 def open_context(
-    directory: str | None, config: str | None, create: bool, notice: Callable[[str], None]
+    directory: str | None,
+    config: str | None,
+    create: bool,
+    notice: Callable[[str], None],
+    ahead: bool = False,
 ) -> Context:
     """What a command works with. `directory` and `config` are the options, None if they were not given.
 
     Without `create`, a store that does not exist is left so, and the context has none. `notice` is called
-    with what the user should know. Raises InturnError `store_unusable`, `store_busy` or `config_invalid`.
+    with what the user should know. With `ahead`, a supervisor is started for the one job that is to be
+    submitted, if there is a store already: of all that this takes, it takes longest. Raises InturnError
+    `store_unusable`, `store_busy`, `config_invalid` or `submission_failed`.
     """
     from inturn.config import locate
     from inturn.host import clock, paths
@@ -34,14 +41,32 @@ def open_context(
 
     path = paths.resolve_store(directory or paths.default_store_dir(os.environ))
     config_path, origin = locate(config, os.environ)
-    store = _open(path, create, notice)
-    return Context(path, store, clock.now, config_path, origin, supervisor_command(), notice)
+    context = Context(path, None, clock.now, config_path, origin, supervisor_command(), notice)
+    state = _prepare(path, create, notice)
+    if state != "present" and not create:
+        return context
+    if state != "present" or not ahead:
+        return context._replace(store=_open(path, create))
+    from inturn.service import standby
+
+    started = standby.start_ahead(context)
+    try:
+        return context._replace(store=_open(path, create), standby=started)
+    except BaseException:
+        standby.dismiss(context, started)
+        raise
 
 
-def _open(path: str, create: bool, notice: Callable[[str], None]) -> Store | None:
+def _open(path: str, create: bool) -> Store:
+    from inturn.store.db import open_store
+
+    return open_store(path, _ringer(path), create)
+
+
+def _prepare(path: str, create: bool, notice: Callable[[str], None]) -> State:
+    """Check the directory of the store, or create it if that is asked for; returns what was there before."""
     from inturn.errors import InturnError
     from inturn.host import paths
-    from inturn.store.db import open_store
 
     state = paths.store_state(path)
     if state == "damaged":
@@ -52,11 +77,11 @@ def _open(path: str, create: bool, notice: Callable[[str], None]) -> Store | Non
         )
     if state != "present":
         if not create:
-            return None
+            return state
         paths.create_store_dirs(path)
     for warning in paths.check_store_dir(path):
         notice(warning)
-    return open_store(path, _ringer(path), create)
+    return state
 
 
 def _ringer(directory: str) -> Callable[[Iterable[str]], None]:
@@ -74,12 +99,16 @@ def supervisor_command() -> tuple[str, ...]:
     """How a supervisor is started: our own interpreter, isolated, without site-packages' start-up cost."""
     import sys
 
-    import apsw
+    # Finding apsw takes a fraction of loading it, which can wait.
+    from _frozen_importlib_external import PathFinder
 
     import inturn
 
+    found = PathFinder.find_spec("apsw")
+    assert found is not None, "apsw is not installed"
+    assert found.origin is not None
     script = os.path.join(os.path.dirname(os.path.abspath(inturn.__file__)), "supervise.py")
-    libraries = os.path.dirname(os.path.dirname(os.path.abspath(apsw.__file__)))
+    libraries = os.path.dirname(os.path.dirname(os.path.abspath(found.origin)))
     ours = os.path.dirname(os.path.dirname(script))
     return (sys.executable, "-I", "-S", script, ":".join(dict.fromkeys((ours, libraries))))
 

@@ -138,6 +138,7 @@ inturn.host.diary: where it says what it died of
 inturn.host.faults: crash points
 inturn.host.logs: the run's output
 inturn.host.pulse: whether another owner lives
+inturn.host.room: whether its output was lost for want of space
 inturn.host.spawn: starts programs
 inturn.host.tree: all processes of a run
 inturn.owners: the package

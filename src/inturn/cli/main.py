@@ -199,11 +199,12 @@ def _execute(call: _Call) -> Result:
     assert config is None or isinstance(config, str)
     # What is only to be shown creates nothing.
     only_looks = call.options.get("dry_run")
-    context = open_context(directory, config, call.verb.CREATES and not only_looks, output.notice)
+    create = call.verb.CREATES and not only_looks
+    ahead = getattr(call.verb, "has_one_supervisor", None)
+    context = open_context(
+        directory, config, create, output.notice, ahead is not None and ahead(call.arguments)
+    )
     if not only_looks:
-        # A verb may have something that takes its time, and can go on while the rest is loaded.
-        begin = getattr(call.verb, "begin", None)
-        context = context if begin is None else begin(call.arguments, context)
         _tidy(call.verb, context)
     result: Result = call.verb.execute(call.arguments, context)
     return result

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _new = tuple.__new__
 
+# In the place of a default that there is not.
+_MISSING = object()
+
 
 class _Record(tuple):  # type: ignore[type-arg]
     """What all records can do."""
@@ -31,6 +34,7 @@ class _Record(tuple):  # type: ignore[type-arg]
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
     _field_defaults: ClassVar[Mapping[str, Any]] = {}
+    _defaults: ClassVar[tuple[Any, ...]] = ()  # one for each field
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         if named or len(values) != len(cls._fields):
@@ -39,13 +43,11 @@ class _Record(tuple):  # type: ignore[type-arg]
 
     @classmethod
     def _complete(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        known = {**cls._field_defaults, **named}
-        missing = cls._fields[len(values) :]
-        try:
-            complete = (*values, *[known[field] for field in missing])
-        except KeyError as error:
-            raise TypeError(f"{cls.__name__}() needs a value for {error}") from None
-        wrong = [*values[len(cls._fields) :], *(name for name in named if name not in missing)]
+        given = len(values)
+        complete = (*values, *map(named.pop, cls._fields[given:], cls._defaults[given:]))
+        if _MISSING in complete:
+            raise TypeError(f"{cls.__name__}() needs a value for {cls._fields[complete.index(_MISSING)]!r}")
+        wrong = [*values[len(cls._fields) :], *named]
         if wrong:
             raise TypeError(f"{cls.__name__}() has no room for {wrong}")
         return complete
@@ -82,6 +84,7 @@ class _Maker(type):
             return super().__new__(mcs, name, bases, body)
         fields = tuple(body.pop("__annotations__", ()))
         body["_field_defaults"] = {field: body[field] for field in fields if field in body}
+        body["_defaults"] = tuple(body.get(field, _MISSING) for field in fields)
         for number, field in enumerate(fields):
             body[field] = _tuplegetter(number, None)
         body["_fields"] = body["__match_args__"] = fields

@@ -7,7 +7,7 @@ that did not come from `apply`.
 from __future__ import annotations
 
 from inturn.core.job import ACTIVE, IN_LINE, NOT_IN_LINE, STOP_REASONS, Job, Run
-from inturn.core.moment import Deadline, Stopwatch, after
+from inturn.core.moment import NO_DEADLINE, Deadline, Stopwatch, after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,42 @@ class Transition(NamedTuple):
     at: int
 
 
+# What every new job begins with; the rest is in its submission.
+_NEW = Job(
+    id=0,
+    revision=1,
+    phase="",
+    held_phase=None,
+    outcome=None,
+    reason=None,
+    stop_reason=None,
+    queue="",
+    pool="",
+    slots=1,
+    priority=0,
+    due=NO_DEADLINE,
+    in_line=NOT_IN_LINE,
+    bypass_count=0,
+    round=1,
+    attempts=0,
+    successes=0,
+    failures=0,
+    runs=0,
+    crashes=0,
+    owner=None,
+    epoch=0,
+    watch=Stopwatch(),
+    name=None,
+    array_id=None,
+    array_index=None,
+    throttle=0,
+    conditional=0,
+    submitted_at=0,
+    started_at=None,
+    completed_at=None,
+)
+
+
 def submit(submission: Submission, gated: bool, owner: int | None, now: Now) -> Job:
     """The job that a submission makes, without an id yet.
 
@@ -81,38 +117,21 @@ def submit(submission: Submission, gated: bool, owner: int | None, now: Now) -> 
     """
     due = after(now, submission.delay) if submission.delay else Deadline(max(submission.at or 0, now.wall))
     phase = "submitting" if owner is not None else "waiting" if gated else "queued"
-    return Job(
-        id=0,
-        revision=1,
+    return _NEW._replace(
         phase=phase,
-        held_phase=None,
-        outcome=None,
-        reason=None,
-        stop_reason=None,
         queue=submission.queue,
         pool=submission.pool,
         slots=submission.slots,
         priority=submission.priority,
         due=due,
         in_line=IN_LINE if phase == "queued" and due.reached(now) else NOT_IN_LINE,
-        bypass_count=0,
-        round=1,
-        attempts=0,
-        successes=0,
-        failures=0,
-        runs=0,
-        crashes=0,
         owner=owner,
         epoch=1 if owner is not None else 0,
-        watch=Stopwatch().start(now),
+        watch=_NEW.watch.start(now),
         name=submission.name,
-        array_id=None,
         array_index=submission.array_index,
-        throttle=0,
         conditional=int(bool(submission.conditions)),
         submitted_at=now.wall,
-        started_at=None,
-        completed_at=None,
     )
 
 

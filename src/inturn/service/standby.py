@@ -1,11 +1,13 @@
 """A supervisor process that waits until its job is stored.
 
-It takes longer to come than all that is left to do for a submission. So it is started as soon as the store is
-known to be fit for use; if nothing is submitted after all, it finds no job in its name, and ends.
+It takes longer to come than all that is left to do for a submission. So it is started as soon as the store's
+place is known; if nothing is submitted after all, it finds no job in its name, and ends.
 """
 
 from __future__ import annotations
 
+# Not `signal`, which would bring `enum` into every submission.
+import _signal  # type: ignore[import-not-found]
 import os
 
 from inturn.errors import InturnError
@@ -46,6 +48,25 @@ def start(context: Context) -> Standby:
         raise
     faults.point("submit.spawned")
     return Standby(token, lock, child)
+
+
+def start_ahead(context: Context) -> Standby | None:
+    """Start one in a store that nobody has looked into yet: if nothing can be written there, None."""
+    try:
+        return start(context)
+    except OSError:
+        return None  # Whoever opens the store says what is wrong with it.
+
+
+def dismiss(context: Context, one: Standby | None) -> None:
+    """End one for which there is nothing to do, before it looks for its job in the store."""
+    if one is None:
+        return
+    os.kill(one.child.pid, _signal.SIGKILL)  # our child: the number is its own until we have reaped it
+    os.waitpid(one.child.pid, 0)
+    for fd in (one.lock, one.child.go, one.child.answer):
+        os.close(fd)
+    discard(owner_files(context.directory, one.token)[0])
 
 
 def start_process(context: Context, lock: int, *words: str) -> Detached:

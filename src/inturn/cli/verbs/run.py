@@ -52,13 +52,9 @@ def configure(parser: ArgumentParser) -> None:
     explain(parser, "run", _OWN)
 
 
-def begin(words: Words, context: Context) -> Context:
-    """Start the supervisor, if there is to be one: it is the last to be ready."""
-    if any(name in words.values for name in ("array", "from_file", "foreground")):
-        return context
-    from inturn.service import standby
-
-    return context._replace(standby=standby.start(context))
+def has_one_supervisor(words: Words) -> bool:
+    """Whether one process is going to be started, so that this can be done at once."""
+    return not any(name in words.values for name in ("array", "from_file", "foreground", "dry_run"))
 
 
 def execute(words: Words, context: Context) -> Result:

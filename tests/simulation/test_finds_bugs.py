@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from inturn.engines.base import Found
 from inturn.owners import claim, recover, task, vigil
 from inturn.owners.recover import Kit
 from inturn.owners.task import Task
-from inturn.store import admissions, gates, settle
+from inturn.store import admissions, gates
 from inturn.store.db import Store
 from inturn.store.owners import Owner
 from tests.simulation.engine import SimulatedEngine
@@ -125,17 +124,3 @@ def test_a_recovery_that_does_not_ask_whether_anything_lives_is_found(
 def test_a_ceiling_that_is_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim, "_full", lambda _store, _queue, _ceiling: False)
     assert_found("workers_keep_to_their_orders")
-
-
-def test_a_worker_that_overlooks_what_it_has_committed_itself_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    dependents: Callable[..., Any] = settle.dependents
-
-    def unnoticed(store: Store, *arguments: Any) -> Any:
-        found = dependents(store, *arguments)
-        store.stirred.clear()
-        return found
-
-    monkeypatch.setattr(settle, "dependents", unnoticed)
-    assert_found("these jobs never end")

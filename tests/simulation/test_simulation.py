@@ -1,7 +1,7 @@
 """Thousands of histories of many owners, workers and users on a real store, with crashes at any point.
 
-After every commit everything must hold that the rules of `checker` say, and in the end every job must have ended
-as its policy says. A history that fails is printed; its last line tells how to have it again.
+After every commit everything must hold that the rules of `checker` say, and in the end every job must have
+ended as its policy says. A history that fails is printed; its last line tells how to have it again.
 """
 
 from __future__ import annotations

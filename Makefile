@@ -59,8 +59,11 @@ tests: pure simulation processes rest
 # pytest's, so a tier without any is passed over here.
 pytest = $(if $(1),$(BIN)/python -m pytest $(2) $(PYTEST_ARGS) $(1))
 
+# Where several tests run at a time, what fails in the crowd is asked again alone: only what fails then as well
+# is wrong, and both answers are printed.
 pure: $(VENV)/.stamp-dev
-	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),-n 2)
+	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),-n 2) || \
+	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),--last-failed)
 
 simulation: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
@@ -71,8 +74,7 @@ START ?= 1
 simulate: $(VENV)/.stamp-dev
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --start $(START)
 
-# These mostly wait for processes, so several run at a time. What fails in the crowd is asked again alone: only
-# what fails then as well is wrong, and both answers are printed.
+# These mostly wait for processes.
 processes: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),-n 4) || \
 	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),--last-failed)

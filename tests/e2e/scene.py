@@ -138,18 +138,25 @@ class Scene(Aftermath):
         return found
 
     def told(self) -> str:
-        """What the processes have said."""
+        """What the processes have said, and which are there."""
         paths = (self.cli.root / "said", self.cli.store / "errors.log")
-        return "".join(path.read_text() for path in paths if path.exists())
+        said = [path.read_text() for path in paths if path.exists()]
+        there = [f"{pid} {state_of(pid)} {command}" for pid, command in self.cli.processes().items()]
+        return "\n".join([*said, *there])
+
+
+def state_of(pid: int) -> str:
+    """The letter of a process in /proc/PID/stat; X if it is no more."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "X"
+    return text[text.rindex(")") + 2]
 
 
 def has_gone(pid: int) -> bool:
     """Whether a process is no more, or a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return True
-    return text[text.rindex(")") + 2] in "ZX"
+    return state_of(pid) in "ZX"
 
 
 class Play(NamedTuple):

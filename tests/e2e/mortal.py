@@ -81,27 +81,25 @@ def _mishear(point: str) -> None:
     from inturn.host import faults
     from inturn.store import db
 
-    connections: list[apsw.Connection] = []
+    armed: list[bool] = []
     connect = db._connect
 
-    def remember(path: str) -> apsw.Connection:
-        connections.append(connect(path))
-        return connections[-1]
+    class Unheard:
+        def __init__(self, path: str) -> None:
+            self._connection = connect(path)
 
-    def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
-        if sql == "COMMIT":
-            connection = cursor.connection
-            connection.exec_trace = None
-            connection.execute("COMMIT")
-            raise apsw.IOError("disk I/O error")
-        return True
+        def execute(self, sql: str, bindings: Any = None) -> apsw.Cursor:
+            done = self._connection.execute(sql, bindings)
+            if armed and sql == "COMMIT":
+                armed.clear()
+                raise apsw.IOError("disk I/O error")
+            return done
 
-    def arm() -> None:
-        for connection in connections:
-            connection.exec_trace = trace
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._connection, name)
 
-    db._connect = remember
-    faults.arm(point, arm)
+    db._connect = Unheard  # type: ignore[assignment]
+    faults.arm(point, lambda: armed.append(True))
 
 
 if __name__ == "__main__":

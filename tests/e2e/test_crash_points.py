@@ -466,7 +466,8 @@ def adopt_an_unknown_one(scene: Scene) -> None:
 
 def adopt_an_orphan(scene: Scene) -> None:
     """Nobody knows how the leader ended; somebody whom it started lives on."""
-    child = "echo $$ > begun; sleep 4 9>&- & until [ -e go ]; do sleep 0.05; done"
+    leftover = "(exec 9>&-; until [ -e died ]; do sleep 0.05; done) &"
+    child = f"echo $$ > begun; {leftover} until [ -e go ]; do sleep 0.05; done"
     scene.safe("run", "--leave-children", *scene.target(child))
     scene.await_file("begun")
     scene.await_phase("running")

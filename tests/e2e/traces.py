@@ -62,11 +62,6 @@ def zombies_of(parent: int) -> list[int]:
     return [pid for pid, known in fields.items() if known[:2] == ["Z", str(parent)]]
 
 
-def session(pid: int) -> int:
-    """The session that a process is in."""
-    return int(_stat(pid)[3])
-
-
 def _pids() -> Iterator[int]:
     return (int(name) for name in os.listdir("/proc") if name.isdigit())
 

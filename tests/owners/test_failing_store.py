@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -15,8 +14,10 @@ from inturn.core.retry import Policy
 from inturn.errors import InturnError
 from inturn.owners import owner, supervisor
 from inturn.store import owners
+from inturn.store.db import Store
 from inturn.store.transaction import CommitUnknown
 from tests.owners.life import Life
+from tests.tapped import tapped, unheard
 
 # Fails, and is run again. The second run succeeds, and leaves something behind that has to be ended.
 TWO_RUNS = """
@@ -41,19 +42,15 @@ class Fault:
         self._effect = effect
 
     @contextmanager
-    def on(self, connection: apsw.Connection) -> Iterator[None]:
-        def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+    def on(self, store: Store) -> Iterator[None]:
+        def ask(sql: str) -> None:
             if self._concerns(sql):
                 self.left -= 1
                 if self.left == 0:
-                    self._effect(connection)
-            return True
+                    self._effect(below)
 
-        connection.exec_trace = trace
-        try:
+        with tapped(store, ask) as below:
             yield
-        finally:
-            connection.exec_trace = None
 
     @property
     def happened(self) -> bool:
@@ -66,12 +63,6 @@ def disk_fails(_: apsw.Connection) -> None:
 
 def locked(_: apsw.Connection) -> None:
     raise apsw.BusyError("database is locked")
-
-
-def commit_and_fail(connection: apsw.Connection) -> None:
-    """Make the transaction durable, and report the opposite."""
-    connection.execute("COMMIT")
-    raise apsw.IOError("disk I/O error")
 
 
 def commits(sql: str) -> bool:
@@ -89,7 +80,7 @@ def everything(sql: str) -> bool:
 FAULTS = {
     "locked": (begins, locked),
     "not committed": (commits, disk_fails),
-    "committed": (commits, commit_and_fail),
+    "committed": (commits, unheard),
     "any statement": (everything, disk_fails),
 }
 
@@ -130,7 +121,7 @@ def test_a_job_ends_once_and_rightly_whatever_fails_once(
         life = begin(tmp_path / str(number)).accept()
         fault = Fault(number, *FAULTS[kind])
         try:
-            with fault.on(life.store.connection):
+            with fault.on(life.store):
                 life.live()
             assert_it_went_as_it_should(life)
         except BaseException as problem:
@@ -147,7 +138,7 @@ def test_a_supervisor_that_cannot_store_that_it_accepts_does_not_take_over(
     kind: str, raised: type[Exception], tmp_path: Path
 ) -> None:
     life = begin(tmp_path / "it")
-    with Fault(1, *FAULTS[kind]).on(life.store.connection), pytest.raises(raised):
+    with Fault(1, *FAULTS[kind]).on(life.store), pytest.raises(raised):
         supervisor.take_over(life.tools, life.owner)
     assert life.job.phase == "submitting"
     assert life.owner.tasks == []
@@ -156,7 +147,7 @@ def test_a_supervisor_that_cannot_store_that_it_accepts_does_not_take_over(
 
 def test_a_supervisor_goes_by_what_was_stored_and_not_by_what_it_was_told(tmp_path: Path) -> None:
     life = begin(tmp_path / "it")
-    with Fault(1, *FAULTS["committed"]).on(life.store.connection):
+    with Fault(1, *FAULTS["committed"]).on(life.store):
         assert supervisor.take_over(life.tools, life.owner)
     life.live()
     assert_it_went_as_it_should(life)

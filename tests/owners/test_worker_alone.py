@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -28,6 +28,7 @@ from inturn.store.db import Store, open_store
 from tests.builders import make_spec
 from tests.e2e.harness import until
 from tests.owners.life import Clock
+from tests.tapped import tapped
 
 
 class Workshop:
@@ -160,28 +161,20 @@ def test_a_run_that_it_does_not_know_to_have_claimed_is_not_taken_for_the_one_be
     assert (workshop.root / "ran").read_text().split() == ["1", "3"]
 
 
-class _unheard_once:  # noqa: N801 - used like a function
+@contextmanager
+def _unheard_once(store: Store, reached: Callable[[], bool]) -> Iterator[None]:
     """The first COMMIT after which `reached` is true seems to fail, though it has been done."""
+    happened = False
 
-    def __init__(self, store: Store, reached: Callable[[], bool]) -> None:
-        self._connection = store.connection
-        self._reached = reached
-        self._happened = False
-
-    def __enter__(self) -> None:
-        self._connection.exec_trace = self._note
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.exec_trace = None
-        assert self._happened
-
-    def _note(self, _cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
-        if sql == "COMMIT" and not self._happened:
-            self._connection.exec_trace = None
-            self._connection.execute("COMMIT")
-            self._happened = self._reached()
-            self._connection.exec_trace = self._note
-            if self._happened:
+    def ask(sql: str) -> None:
+        nonlocal happened
+        if sql == "COMMIT" and not happened:
+            below.execute("COMMIT")
+            happened = reached()
+            if happened:
                 raise apsw.IOError("disk I/O error")
-            self._connection.execute("BEGIN")  # for the COMMIT that follows
-        return True
+            below.execute("BEGIN")  # for the COMMIT that follows
+
+    with tapped(store, ask) as below:
+        yield
+    assert happened

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from inturn.core.job import Run
@@ -10,7 +13,9 @@ from inturn.core.spec import Spec, Submission, WantedCondition, WantedEdge
 from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.host import clock
-from inturn.service import acting, enqueue, retry
+from inturn.service import acting, enqueue, nursery, retry
+from inturn.service.context import Context
+from inturn.service.owned import Newcomer
 from inturn.store import gates, owners, reads, settle
 from tests.service.scene import Scene
 
@@ -210,3 +215,28 @@ def test_a_dependent_that_nobody_had_looked_at_yet_is_judged_by_the_round_that_i
     retried(scene, parent)
     assert [scene.job(job_id).phase for job_id in children] == ["queued"] * 5
     assert not settle.pending(scene.store, clock.now())
+
+
+def test_a_job_that_is_ended_first_by_the_transaction_that_revives_it_gets_its_supervisor(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hatched: list[int] = []
+
+    def hatch(_: Context, count: int, store_them: Callable[[list[Newcomer]], Any]) -> tuple[Any, set[int]]:
+        hatched.append(count)
+        return store_them([Newcomer("heir", "1:1:boot:1", (1, 1))]), {0}
+
+    monkeypatch.setattr(nursery, "hatch", hatch)
+    parent = scene.add(job_timeout=HOUR)
+    child = scene.submit(gated=True)
+    with scene.store.writing():
+        gates.insert(scene.store, child, {parent: ("success",)}, ())
+        scene.store.execute("UPDATE specs SET job_timeout = 0 WHERE job_id = ?", (parent,))
+        scene.store.execute("UPDATE deadlines SET at = 0")
+    assert retried(scene, child) == [child]
+    assert hatched == [1]
+    assert (scene.job(parent).outcome, scene.job(child).outcome, scene.job(child).round) == (
+        "timed_out",
+        "aborted",
+        2,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from inturn.service.submit import give_up
 from inturn.store import jobs, owners, specs
 from inturn.store.db import Store
 from tests.builders import START, add_owner, commit, make_submission, new_store
+from tests.tapped import tapped, unheard
 
 
 @pytest.fixture
@@ -37,18 +40,20 @@ def submitting(store: Store) -> int:
         return jobs.insert(store, submission, False, me, environment, START).id
 
 
-def fail_the_commit(store: Store, done: bool) -> None:
-    """Have the next commit reported as failed, whether it is `done` or not."""
+@contextmanager
+def failing_commit(store: Store, done: bool) -> Iterator[None]:
+    """The next commit is reported as failed, whether it is `done` or not."""
+    left = [True]
 
-    def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
-        if sql == "COMMIT":
-            store.connection.exec_trace = None
+    def ask(sql: str) -> None:
+        if sql == "COMMIT" and left:
+            left.clear()
             if done:
-                store.connection.execute("COMMIT")
+                unheard(below)
             raise apsw.IOError("disk I/O error")
-        return True
 
-    store.connection.exec_trace = trace
+    with tapped(store, ask) as below:
+        yield
 
 
 def test_a_job_that_nobody_answers_for_ends_and_its_owner_is_known_to_be_dead(store: Store) -> None:
@@ -71,13 +76,12 @@ def test_a_job_that_was_accepted_at_last_goes_on(store: Store) -> None:
 
 def test_a_commit_that_seems_to_fail_is_looked_for(store: Store) -> None:
     job_id = submitting(store)
-    fail_the_commit(store, done=True)
-    assert give_up(context_of(store), job_id)
+    with failing_commit(store, done=True):
+        assert give_up(context_of(store), job_id)
 
 
 def test_whoever_cannot_give_up_a_job_says_that_it_may_still_be_started(store: Store) -> None:
     job_id = submitting(store)
-    fail_the_commit(store, done=False)
-    with pytest.raises(InturnError, match="disk I/O error") as raised:
+    with failing_commit(store, done=False), pytest.raises(InturnError, match="disk I/O error") as raised:
         give_up(context_of(store), job_id)
     assert raised.value.hint == f"Job {job_id} may still be started: see inturn show {job_id}"

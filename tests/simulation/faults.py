@@ -85,6 +85,7 @@ class Connection(apsw.Connection):
             return self._commit()
         if sql.startswith("PRAGMA synchronous"):
             return self.cursor()
+        self.process.goes_on()
         if sql == "BEGIN IMMEDIATE":
             self._begin()
         elif self.writing and self.process.meets("statement") == "full":

@@ -18,12 +18,15 @@ from inturn.store import owners
 from inturn.store.db import Store
 from inturn.store.transaction import CommitUnknown
 from tests.simulation.engine import SimulatedEngine
-from tests.simulation.faults import Killed, Trouble
+from tests.simulation.faults import Killed, Trouble, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.simulation.machine import Machine
+
+# Statements between two sleeps: a history has some thousands.
+_PATIENCE = 100_000
 
 
 class Process:
@@ -41,6 +44,7 @@ class Process:
         self.row = 0
         self.trouble = Trouble()
         self.pauses_before_interlude = -1
+        self.statements = 0
         self.connection = machine.connect(self)
         self.store = Store(self.connection, machine.path, machine.ring)
         self.context = Context(machine.directory, self.store, machine.clock.now, "", "", (), machine.note)
@@ -49,6 +53,7 @@ class Process:
     def run(self, work: Callable[[], Any]) -> Any:
         """Let it work until it sleeps, ends or is killed. An error that nobody caught ends it."""
         self.busy = True
+        self.statements = 0
         self.machine.running.append(self)
         try:
             return work()
@@ -86,6 +91,12 @@ class Process:
             self.machine.interlude()
         if not self.alive:
             raise Killed(self)
+
+    def goes_on(self) -> None:
+        """Count a statement: whoever runs too many of them before it sleeps or ends never will."""
+        self.statements += 1
+        if self.statements > _PATIENCE:
+            raise Violation(f"{self.name} has run {_PATIENCE} statements and goes on and on")
 
     def has_committed(self) -> None:
         self.machine.look(self)

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
 
 class _TooFew(Exception):
-    """More jobs need a supervisor than there were when these were started."""
+    """More jobs need a supervisor than have been started: `wanted` in all.
+
+    What the transaction settles first may end jobs that were still waiting when they were counted.
+    """
+
+    def __init__(self, wanted: int) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
 
 
 def retry(context: Context, job_ids: Iterable[int], with_dependents: bool = False) -> list[Acted]:
@@ -40,15 +47,15 @@ def retry(context: Context, job_ids: Iterable[int], with_dependents: bool = Fals
     """
     store = existing(context)
     plan = _Plan(store, list(dict.fromkeys(job_ids)), with_dependents)
+    with store.reading():
+        wanted = _supervised(plan.revivable(context.now()))
     while True:
-        with store.reading():
-            wanted = sum(job.supervised for job in plan.revivable(context.now()))
         try:
             if not wanted:
                 return _revive(context, plan, [])
             return nursery.hatch(context, wanted, lambda newcomers: _revive(context, plan, newcomers))[0]
-        except _TooFew:
-            continue
+        except _TooFew as more:
+            wanted = more.wanted
 
 
 class _Plan:
@@ -88,8 +95,8 @@ def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> lis
             now = context.now()
             _settle_the_last_round(store, plan.wanted, now)
             again = plan.revivable(now)
-            if sum(job.supervised for job in again) > len(newcomers):
-                raise _TooFew
+            if _supervised(again) > len(newcomers):
+                raise _TooFew(_supervised(again))
             heirs = iter(newcomers)
             batch = [
                 _another_round(store, job, _owner(store, next(heirs), now) if job.supervised else None, now)
@@ -109,6 +116,10 @@ def _settle_the_last_round(store: Store, job_ids: Iterable[int], now: Now) -> No
     for job_id in job_ids:
         while settle.is_unsettled(store, job_id):
             jobs.commit(store, settle.dependents(store, job_id, now, settle.AT_MOST), now)
+
+
+def _supervised(jobs: Iterable[Job]) -> int:
+    return sum(job.supervised for job in jobs)
 
 
 def _owner(store: Store, heir: Newcomer, now: Now) -> int:

@@ -207,7 +207,7 @@ def test_a_submission_that_races_with_the_removal_of_its_parent_sees_it_or_is_to
     cli: Cli, store: Store
 ) -> None:
     parents = [ended(cli, command=":") for _ in range(4)]
-    start_worker(cli)
+    # Nobody serves them yet: a dependent that had ended would not keep its parent.
     adders = [cli.popen("add", "--after-success", parent, "--", "true") for parent in parents]
     cli.run("prune", "--force").check()
     for parent, adder in zip(parents, adders, strict=True):
@@ -217,4 +217,5 @@ def test_a_submission_that_races_with_the_removal_of_its_parent_sees_it_or_is_to
         assert exists or code == 3
     assert store.execute("PRAGMA foreign_key_check").fetchall() == []
     assert cli.run("doctor", "--json").check().data["problems"] == 0
+    start_worker(cli)
     until(lambda: all(cli.phase(job) == "completed" for job in left(cli)), "the dependents")

@@ -44,9 +44,11 @@ def targets(cli: Cli, job: int) -> list[int]:
 
 
 def await_halted(cli: Cli, job: int) -> None:
+    """Wait until nothing of the job can move. Whose vfork was stopped before its exec is D, not T, itself."""
+
     def halted() -> bool:
-        pids = targets(cli, job)
-        return bool(pids) and all(state(pid) == "T" for pid in pids)
+        states = {state(pid) for pid in targets(cli, job)}
+        return "T" in states and states <= {"T", "D"}
 
     until(halted, f"all processes of job {job} stopped")
 

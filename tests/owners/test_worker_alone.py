@@ -15,6 +15,7 @@ import pytest
 
 from inturn.core import transitions
 from inturn.core.job import Condition, Job, Run
+from inturn.core.moment import HOUR
 from inturn.core.retry import Policy
 from inturn.core.spec import Submission, WantedCondition
 from inturn.core.transitions import Event
@@ -72,10 +73,12 @@ class Workshop:
         policy: Policy | None = None,
         after: Job | None = None,
         conditions: tuple[Condition, ...] = (),
+        wait_abort_at: int | None = None,
     ) -> Job:
         """A job in the worker's queue, as the worker itself might add it."""
         spec = make_spec(
             policy,
+            wait_abort_at=wait_abort_at,
             argv=(b"sh", b"-c", script.encode()),
             cwd=os.fsencode(self.root),
             environment=(b"PATH=" + os.environb[b"PATH"],),
@@ -86,7 +89,7 @@ class Workshop:
         with self.store.writing():
             environment = specs.environment_id(self.store, spec.environment)
             job = jobs.insert(self.store, submission, gated, None, environment, self.clock())
-            gates.insert(self.store, job.id, {after.id: ("success",)} if after else {}, conditions)
+            gates.insert(self.store, job.id, {after.id: ("success", "aborted")} if after else {}, conditions)
         return job
 
     def job(self, job_id: int) -> Job:
@@ -131,6 +134,20 @@ def test_it_goes_on_with_a_job_whose_conditions_it_minds_when_the_parent_has_end
     parent = workshop.add()
     child = workshop.add(after=parent, conditions=(Condition(0, 0, "file", b"there"),))
     assert workshop.work_until_ended(child.id).outcome == "success"
+
+
+def test_it_does_not_leave_what_it_has_itself_let_in_since_it_found_its_queues_settled(
+    workshop: Workshop,
+) -> None:
+    held = workshop.add(
+        conditions=(Condition(0, 0, "file", b"never"),), wait_abort_at=workshop.clock().wall + HOUR
+    )
+    after_it = workshop.add(after=held)
+    workshop.worker.turn()
+    workshop.clock.ahead += HOUR
+    while not workshop.worker.finished():
+        workshop.worker.turn()
+    assert [workshop.job(one.id).outcome for one in (held, after_it)] == ["aborted", "success"]
 
 
 def test_it_claims_what_it_has_put_back_in_line_for_a_dead_worker(workshop: Workshop) -> None:

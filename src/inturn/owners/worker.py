@@ -43,6 +43,7 @@ class Worker(Owner):
         self._stops_asked = 0
         self._stops_heeded = 0
         self._exhausted = False
+        self._settled_at = UNREAD
         self._refused_at = NEVER
 
     def ask_to_stop(self) -> None:
@@ -83,8 +84,13 @@ class Worker(Owner):
             owners.retire(self._tools.store, self._tools.owner)
 
     def finished(self) -> bool:
-        """Whether there is nothing left to do: the orders are fulfilled, and nothing runs any more."""
-        return self._exhausted and not any(task.holds_slots for task in self.tasks)
+        """Whether there is nothing left to do: the orders are fulfilled, and nothing runs any more.
+
+        That the queues were settled no longer holds when one of our own tasks has done something since: the
+        job whose gates it minds may have been waited for.
+        """
+        settled = self._settled_at != UNREAD and self._settled_at == self._tools.store.own_changes()
+        return (self._exhausted or settled) and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:
         """Fill the free places; returns when to look again apart from the poll (µs)."""
@@ -104,10 +110,11 @@ class Worker(Owner):
         if result.admitted is None:
             if result.unfinished:
                 return True
-            refused_at = (version, self._tools.store.own_changes())
-            self._refused_at = NEVER if result.yields or not looked else refused_at
+            changes = self._tools.store.own_changes()
+            self._refused_at = NEVER if result.yields or not looked else (version, changes)
             # What a condition shows that nobody has looked at yet may be a job to run.
-            self._exhausted = looked and (result.settled or self._orders.once)
+            self._exhausted = looked and self._orders.once
+            self._settled_at = changes if looked and result.settled else UNREAD
             return False
         transition = result.admitted
         self.tasks.append(Task(self._tools, transition.after, transition.event.run))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from inturn.core.spec import Submission
 from inturn.engines.base import Launch
 from inturn.engines.local import LocalEngine
 from inturn.engines.process import LocalRun
-from inturn.host import clock, identity, paths, wake
+from inturn.host import clock, identity, paths, spawn, wake
 from inturn.owners import supervisor
 from inturn.owners.owner import Owner
 from inturn.owners.task import Task
@@ -195,3 +196,8 @@ class Life:
         self.store.close()
         self.other.close()
         os.close(self._fifo)
+        # A target that was left to another owner is nobody's here, and its pid may come again.
+        for pid in spawn.awaited:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        spawn.awaited.clear()

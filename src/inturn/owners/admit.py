@@ -76,5 +76,5 @@ def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Tra
     event = transitions.Event("admitted", "starting", run=run, owner=tools.owner)
     transition = transitions.apply(job, event, now)
     jobs.commit(tools.store, [transition], now, tools.owner)
-    owners.renew_lease(tools.store, tools.owner, now)
+    owners.keep_lease(tools.store, tools.owner, now)
     return transition

@@ -37,6 +37,7 @@ class Owner:
         self._version = UNREAD
         self._interval = 0
         self._renew_at = 0
+        self._sample_at = 0
         self._look_at = tools.now().mono + owners.RENEW_EVERY
 
     def turn(self, extra: Sequence[int] = ()) -> set[int]:
@@ -63,13 +64,18 @@ class Owner:
         """Do what can be done; returns the times until there may be more (µs)."""
         self._observe()
         waits = [jittered(self._interval, self._tools.draw()), *self._seek()]
-        for task in list(self.tasks):
+        # The end of a run may bring another task, which is looked at in the same round.
+        number = 0
+        while number < len(self.tasks):
+            task = self.tasks[number]
             wait = task.advance()
             if task.done:
-                self._ended(task)
+                self.tasks.remove(task)
                 waits.append(0)
-            elif wait is not None:
-                waits.append(wait)
+            else:
+                number += 1
+                if wait is not None:
+                    waits.append(wait)
         return waits + self._keep_up()
 
     def _seek(self) -> list[int]:
@@ -79,9 +85,6 @@ class Owner:
     def finished(self) -> bool:
         """Whether there is nothing left to do."""
         return not self.tasks
-
-    def _ended(self, task: Task) -> None:
-        self.tasks.remove(task)
 
     def _observe(self) -> None:
         """Look at the store: whatever others have committed shows in its version."""
@@ -110,12 +113,14 @@ class Owner:
     def _keep_up(self) -> list[int]:
         """Measure the logs of live runs and renew the lease; returns when to do so again."""
         waits = self._look_around()
+        now = self._tools.now()
         if any(task.live for task in self.tasks):
-            for task in self.tasks:
-                task.sample()
-            waits.append(SAMPLE_EVERY)
+            if now.mono >= self._sample_at:
+                self._sample_at = now.mono + SAMPLE_EVERY
+                for task in self.tasks:
+                    task.sample()
+            waits.append(self._sample_at - now.mono)
         if any(task.holds_slots for task in self.tasks):
-            now = self._tools.now()
             if now.mono >= self._renew_at:
                 self._renew(now)
             waits.append(self._renew_at - now.mono)
@@ -134,6 +139,8 @@ class Owner:
             tools = self._tools
             if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
                 tools.bury_the_dead()
+                # What was theirs shows in no version that others have made.
+                self._version = UNREAD
         return [self._look_at - now.mono]
 
     def _waits_for_others(self) -> bool:

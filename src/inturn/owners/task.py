@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 # How often what is left of a run is looked at while it is being ended (µs).
 LEFTOVER_INTERVAL = 10 * MILLISECOND
 
+# How long a run may go unbound (µs). Many a run is over by then: its start and its end are one commit.
+BIND_AFTER = 2 * MILLISECOND
+
 
 class Task:
     """One job in the hands of its owner."""
@@ -53,6 +56,8 @@ class Task:
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
         self._running: Running | None = None
+        # Until when the store need not know which process the run is; None if it does.
+        self._bind_at: int | None = None
         self._sight = decide.Sight()
         self._load_gates()
 
@@ -175,9 +180,11 @@ class Task:
         assert self._run is not None
         if self._running is None:
             return decide.Step("launch" if self._reserved == self._run.number else "find")
-        if self.job.phase == "starting":
-            return decide.Step("bind")
         self._look_at_run()
+        if self._bind_at is not None:
+            wait = self._bind_at - now.mono
+            unhurried = wait > 0 and self.job.phase == "starting" and self._sight.ended is None
+            return decide.Step("sleep", wait=wait) if unhurried else decide.Step("bind")
         step = decide.during_run(self.job, self._spec, self._run, self._sight, now, self._tools.draw())
         if step.kind == "sleep" and self._sight.ended is not None:
             return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
@@ -221,20 +228,28 @@ class Task:
         return False
 
     def _commit(self, event: transitions.Event, now: Now) -> None:
-        transition = transitions.apply(self.job, event, now)
-        tools = self._tools
+        self._commit_chain([transitions.apply(self.job, event, now)], now)
+
+    def _commit_chain(self, chain: list[transitions.Transition], now: Now) -> None:
+        """Commit transitions of the job, each of which begins where the one before it ends."""
+        last = chain[-1]
+        event, tools = last.event, self._tools
         meanwhile = tools.meanwhile if event.kind in ("ended", "repeated") else None
         afterwards = None
         # Binding a process may be lost with the machine: the process is lost with it.
         with faults.commit("task", self._store.writing(durable=event.kind != "started"), event.kind):
-            jobs.commit(self._store, [transition], now, tools.owner, wake=meanwhile is None)
+            jobs.commit(self._store, chain, now, tools.owner, wake=meanwhile is None)
             if tools.alone and event.to == "completed":
                 owners.retire(self._store, tools.owner)
             if meanwhile is not None:
                 afterwards = meanwhile(self.job.id, now)
-        self._committed(transition)
-        if afterwards is not None:
-            afterwards()
+        try:
+            # What comes next is started first: it runs while we clear away what was.
+            if afterwards is not None:
+                afterwards()
+        finally:
+            for transition in chain:
+                self._committed(transition)
 
     def _committed(self, transition: transitions.Transition) -> None:
         self.job = transition.after
@@ -250,6 +265,7 @@ class Task:
             self._running.close(over=self._run is not None and self._run.outcome is not None)
             faults.point("run.closed")
             self._running = None
+        self._bind_at = None
         for _, pending in self._pending.values():
             pending.abandon()
             spawn.awaited.discard(pending.pid)
@@ -312,6 +328,7 @@ class Task:
             return True
         self._running = found.running
         faults.point("run.found")
+        self._bind_at = now.mono if self.job.phase == "starting" else None
         # Whether it has been told to stop or to go on is not known: it is told again.
         self._sight = decide.Sight(halted=self.job.phase != "paused")
         if not run.native_id:
@@ -341,6 +358,7 @@ class Task:
             self._conclude_start(failed, now)
             return
         faults.point("run.launched")
+        self._bind_at = now.mono + BIND_AFTER
         self._run = run._replace(
             native_id=self._running.native_id,
             executable=os.fsencode(self._running.executable),
@@ -384,20 +402,34 @@ class Task:
                 self._commit(event, now)
 
     def _bind(self, now: Now) -> None:
-        """Record which process the run is; a stop may have been asked for since it was reserved."""
+        """Record which process the run is, and how it has ended if it has.
+
+        A stop may have been asked for since the run was reserved.
+        """
         run = self._run
         assert run is not None
+        if self.job.phase != "starting":
+            self._identify(run)
+            return
+        chain = [transitions.apply(self.job, transitions.Event("started", "running", run=run), now)]
+        if self._sight.ended is not None:
+            job = chain[0].after
+            step = decide.during_run(job, self._spec, run, self._sight, now, self._tools.draw())
+            assert step.event is not None, "what follows the end of a run is committed"
+            chain.append(transitions.apply(job, step.event, now))
         try:
-            self._commit(transitions.Event("started", "running", run=run), now)
+            self._commit_chain(chain, now)
         except Stale:
             self.reload()
             if not self.done:
                 self._identify(run)
+        self._bind_at = None
 
     def _identify(self, run: Run) -> None:
         """Record which process the run is, apart from any transition."""
         with faults.commit("identify", self._store.writing(durable=False)):
             jobs.write_run(self._store, run)
+        self._bind_at = None
 
     def _signal(self, how: str, now: Now) -> None:
         """STOP, CONT, TERM or KILL the whole run; a stopped process hears TERM only once it goes on."""

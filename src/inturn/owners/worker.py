@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.moment import Now
+    from inturn.core.transitions import Transition
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
@@ -44,6 +45,7 @@ class Worker(Owner):
         self._stops_heeded = 0
         self._exhausted = False
         self._settled_at = UNREAD
+        self._gates_seen_at = UNREAD
         self._refused_at = NEVER
 
     def ask_to_stop(self) -> None:
@@ -54,14 +56,19 @@ class Worker(Owner):
         """Claim the next job in the transaction that ends another; see `Tools.meanwhile`."""
         taken = sum(task.holds_slots and task.job.id != ended for task in self.tasks)
         if self._exhausted or taken >= self._orders.places:
-            admissions.wake_admissible(self._tools.store, now)
+            admissions.wake_admissible(self._tools.store, now, self._tools.owner)
             return None
         result = claim.take_next(self._tools, self._orders.queues, now, draining=False)
         if result.admitted is None:
-            admissions.wake_admissible(self._tools.store, now)
+            admissions.wake_admissible(self._tools.store, now, self._tools.owner)
             return None
-        transition = result.admitted
-        return lambda: self.tasks.append(Task(self._tools, transition.after, transition.event.run))
+        admitted = result.admitted
+        return lambda: self._start(admitted)
+
+    def _start(self, admitted: Transition) -> None:
+        task = Task(self._tools, admitted.after, admitted.event.run)
+        self.tasks.append(task)
+        task.advance()
 
     def work(self) -> None:
         """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""
@@ -100,6 +107,8 @@ class Worker(Owner):
         self._adopt_gates()
         while self._free_places() > 0 and self._worth_claiming() and self._claim():
             pass
+        if self._free_places() <= 0:
+            return []
         return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
 
     def _claim(self) -> bool:
@@ -141,11 +150,16 @@ class Worker(Owner):
         return self._orders.places - sum(task.holds_slots for task in self.tasks)
 
     def _adopt_gates(self) -> None:
+        """Others make jobs whose conditions nobody looks at, and so does the burial of those who did."""
+        if self._version == self._gates_seen_at:
+            return
         looking = sum(not task.holds_slots for task in self.tasks)
-        for job_id in claim.adopt_gates(self._tools, self._orders.queues, claim.GATES_AT_MOST - looking):
+        found = claim.adopt_gates(self._tools, self._orders.queues, claim.GATES_AT_MOST - looking)
+        for job_id in found:
             job = jobs.load(self._tools.store, job_id)
             assert job is not None
             self.tasks.append(Task(self._tools, job))
+        self._gates_seen_at = UNREAD if looking or found else self._version
 
     def _heed_stops(self) -> None:
         if self._stops_asked > self._stops_heeded:

@@ -26,6 +26,9 @@ PROMOTE_AT_MOST = 2000
 
 _A_DAY = 24 * 3600 * SECOND
 
+# Mostly there is none, and to know that is cheaper than two minima.
+_DELAYED = "SELECT 1 FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot >= '' LIMIT 1"
+
 _NEXT_DUE = """
     SELECT (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?),
         (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = '')
@@ -205,8 +208,10 @@ def is_anything_due(store: Store, now: Now) -> bool:
 
 def next_due(store: Store, now: Now) -> int:
     """Microseconds until the next queued job is due; a day if there is none before that."""
-    mono, wall = store.row(_NEXT_DUE, (now.boot,))
     waits = [_A_DAY]
+    if store.row(_DELAYED) is None:
+        return _A_DAY
+    mono, wall = store.row(_NEXT_DUE, (now.boot,))
     if mono is not None:
         waits.append(mono - now.mono)
     if wall is not None:
@@ -292,6 +297,8 @@ def grant(store: Store, job: Job, at: int) -> None:
 
 def devices_for(store: Store, job: Job) -> str:
     """The devices of its pool that an admitted job is given, joined by commas; '' if the pool has none."""
+    if not job.pool:
+        return ""
     row = store.row("SELECT devices FROM pools WHERE name = ? AND devices <> ''", (job.pool,))
     if row is None:
         return ""
@@ -309,8 +316,14 @@ def count_bypass(store: Store, passed: Request) -> None:
     store.execute("UPDATE jobs SET bypass_count = bypass_count + 1 WHERE id = ?", (passed.job_id,))
 
 
-def wake_admissible(store: Store, now: Now) -> None:
-    """Have those woken, after the commit, that may be admitted now; what the others were offered is gone."""
+def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
+    """Have those woken, after the commit, that may be admitted now; what the others were offered is gone.
+
+    `me` is the owner that commits, if one does: it looks at the line by itself, so that nothing needs to be
+    done if it is alone.
+    """
+    if me is not None and store.row("SELECT 1 FROM owners WHERE id <> ? AND gone_at IS NULL", (me,)) is None:
+        return
     promote(store, now)
     room, competing = view(store)
     offered = [request.job_id for request in admissible(competing, room)]

@@ -121,6 +121,8 @@ class Store:
         # What this connection need not read or do again: see specs.load_environment and admissions.promote.
         self.environment: tuple[int, bytes] = (0, b"")
         self.boot = ""
+        # Which owner has last renewed its lease here as it took slots, and when (monotonic µs).
+        self.leased = (0, 0)
         self._wal_pages = 0
         self._synchronous = ""
         connection.set_wal_hook(self._note_wal)

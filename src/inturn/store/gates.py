@@ -157,7 +157,7 @@ def disown(store: Store, owner: int) -> None:
     """
     store.execute(
         f"""
-        INSERT OR IGNORE INTO unsettled
+        INSERT OR IGNORE INTO unsettled (parent_id)
         SELECT DISTINCT parent_id FROM jobs
         JOIN edges ON edges.job_id = jobs.id AND edges.observed_at IS NULL
         JOIN jobs AS parent ON parent.id = parent_id AND parent.phase = 'completed'
@@ -166,6 +166,12 @@ def disown(store: Store, owner: int) -> None:
         (owner,),
     )
     store.execute(f"UPDATE jobs SET owner = NULL, epoch = epoch + 1 WHERE {_LEFT_BY.format('')}", (owner,))
+
+
+def is_waited_for(store: Store, job_id: int) -> bool:
+    """Whether there is an edge to this job without a receipt yet."""
+    query = "SELECT 1 FROM edges WHERE parent_id = ? AND observed_at IS NULL LIMIT 1"
+    return store.row(query, (job_id,)) is not None
 
 
 def owners_of_dependents(store: Store, job_id: int) -> list[str]:

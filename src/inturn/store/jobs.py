@@ -71,12 +71,21 @@ def commit(
     Raises Stale if a job has changed since it was read: nothing of the transaction may then be kept.
     """
     freed = False
+    base: Job | None = None
     todo = list(batch)
     known = {transition.before.id for transition in todo}
     limit = settle.AT_MOST
-    for transition in todo:
-        _write(store, transition)
+    for number, transition in enumerate(todo):
         before, after = transition.before, transition.after
+        _record(store, transition)
+        # Of transitions that follow one upon the other, the last one writes the rows for all of them.
+        base = base or before
+        following = todo[number + 1] if number + 1 < len(todo) else None
+        if following is None or following.before is not after:
+            _write(store, base, transition)
+            base = None
+        elif transition.event.run is not None and following.event.run is not None:
+            continue
         if after.queue and before.phase != after.phase:
             _mind_deadlines(store, before, after, now)
         if before.owner is not None and before.owner != me:
@@ -89,7 +98,7 @@ def commit(
             freed = True  # A smaller request behind this one may fit as well.
         elif "queued" in (before.phase, after.phase):
             freed = True  # It may have held others back, or may itself be admitted.
-        if after.phase == "completed":
+        if after.phase == "completed" and gates.is_waited_for(store, after.id):
             store.wake(gates.owners_of_dependents(store, after.id))
             # Aborts run down the graph: what is found is committed by this same loop.
             found = settle.dependents(store, after.id, now, limit)
@@ -98,7 +107,7 @@ def commit(
             todo += [one for one in found if one.before.id not in known]
             known.update(one.before.id for one in found)
     if freed and wake:
-        admissions.wake_admissible(store, now)
+        admissions.wake_admissible(store, now, me)
 
 
 def catch_up(store: Store, clock: Callable[[], Now]) -> bool:
@@ -125,22 +134,28 @@ def _mind_deadlines(store: Store, before: Job, after: Job, now: Now) -> None:
         settle.forget_deadlines(store, after.id)
 
 
-def _write(store: Store, transition: Transition) -> None:
-    before, after, event = transition.before, transition.after, transition.event
+def _write(store: Store, base: Job, transition: Transition) -> None:
+    """Bring the row of a job from `base` to what it is after the transition."""
+    after = transition.after
     # Others may have changed these since the job was read: promotions and bypasses touch no revision.
-    afresh = ("in_line", "bypass_count") if event.kind == "admitted" else ("in_line",)
+    afresh = ("in_line", "bypass_count") if transition.event.kind == "admitted" else ("in_line",)
     changes = [
         (column, new)
-        for column, old, new in zip(JOB_COLUMNS, job_values(before), job_values(after), strict=True)
+        for column, old, new in zip(JOB_COLUMNS, job_values(base), job_values(after), strict=True)
         if old != new or column in afresh
     ]
     store.execute(
         f"UPDATE jobs SET {', '.join(f'{column} = ?' for column, _ in changes)}"
         ", yielded_mono = NULL, yielded_boot = NULL WHERE id = ? AND revision = ? AND epoch = ?",
-        (*(value for _, value in changes), before.id, before.revision, before.epoch),
+        (*(value for _, value in changes), base.id, base.revision, base.epoch),
     )
     if store.connection.changes() != 1:
-        raise Stale(f"job {before.id} is no longer at revision {before.revision}")
+        raise Stale(f"job {base.id} is no longer at revision {base.revision}")
+
+
+def _record(store: Store, transition: Transition) -> None:
+    """Write the event of a transition, and the run as it is after it."""
+    before, after, event = transition.before, transition.after, transition.event
     if event.run is not None:
         write_run(store, event.run, new=event.kind == "admitted")
     run = after.runs or None

@@ -18,6 +18,7 @@ else:
 # A lease is renewed three times before it would expire (µs).
 LEASE = 10 * SECOND
 RENEW_EVERY = 3 * SECOND
+_JUST_NOW = SECOND
 
 
 class Owner(NamedTuple):
@@ -146,6 +147,14 @@ def renew_lease(store: Store, owner: int, now: Now) -> None:
     )
 
 
+def keep_lease(store: Store, owner: int, now: Now) -> None:
+    """Renew a lease that this connection has not renewed just now."""
+    by, at = store.leased
+    if by != owner or not 0 <= now.mono - at < _JUST_NOW:
+        renew_lease(store, owner, now)
+        store.leased = (owner, now.mono)
+
+
 def retire(store: Store, owner: int) -> None:
     """Say goodbye for an owner that has no job any more."""
     store.execute("DELETE FROM owners WHERE id = ?", (owner,))
@@ -157,7 +166,11 @@ def serve(
     """Say which queues a worker claims from, each with its ceiling or None, and how many jobs at a time."""
     store.execute("UPDATE owners SET accepting = ?, places = ? WHERE id = ?", (int(accepting), places, owner))
     for queue, ceiling in queues.items():
-        store.execute("INSERT OR REPLACE INTO worker_queues VALUES (?, ?, ?)", (owner, queue, ceiling))
+        store.execute(
+            "INSERT INTO worker_queues (owner, queue, ceiling) VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET ceiling = excluded.ceiling",
+            (owner, queue, ceiling),
+        )
 
 
 def stop_accepting(store: Store, owner: int) -> None:

@@ -37,7 +37,7 @@ def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Trans
         (parent_id, limit + 1),
     ).fetchall()
     if len(rows) > limit:
-        store.execute("INSERT OR IGNORE INTO unsettled VALUES (?)", (parent_id,))
+        store.execute("INSERT OR IGNORE INTO unsettled (parent_id) VALUES (?)", (parent_id,))
     else:
         store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
     waiting = [job_from(row) for row in rows[:limit]]
@@ -73,7 +73,8 @@ def newcomers(store: Store, first: int, last: int, now: Now) -> list[Transition]
     found = [job_id for (job_id,) in rows]
     if len(found) > AT_MOST:
         store.execute(
-            f"INSERT OR IGNORE INTO unsettled SELECT DISTINCT parent_id {behind_ended}", (first, last)
+            f"INSERT OR IGNORE INTO unsettled (parent_id) SELECT DISTINCT parent_id {behind_ended}",
+            (first, last),
         )
     jobs = (job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))) for job_id in found[:AT_MOST])
     return [transition for one in jobs for transition in job(store, one, now)]
@@ -92,6 +93,10 @@ def note_deadlines_of(store: Store, job_id: int, now: Now) -> None:
         note_deadlines(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
 
 
+# Mostly there is nothing of either kind, and this is all that is asked.
+_ANY = "SELECT (SELECT parent_id FROM unsettled LIMIT 1), EXISTS (SELECT 1 FROM deadlines)"
+
+
 def is_unsettled(store: Store, parent_id: int) -> bool:
     """Whether a job that has ended has dependents that nobody has looked at yet."""
     return store.row("SELECT 1 FROM unsettled WHERE parent_id = ?", (parent_id,)) is not None
@@ -104,17 +109,18 @@ def forget_unsettled(store: Store, parent_id: int) -> None:
 
 def pending(store: Store, now: Now) -> bool:
     """Whether there is anything for `overdue` to do. Only looks."""
-    if store.row("SELECT 1 FROM unsettled LIMIT 1") is not None:
-        return True
-    return bool(_expired(store, now, 1))
+    unsettled, deadlines = store.row(_ANY)
+    return unsettled is not None or (bool(deadlines) and bool(_expired(store, now, 1)))
 
 
 def overdue(store: Store, now: Now, limit: int = AT_MOST) -> list[Transition]:
     """What is to be committed for unowned jobs by now: unsettled dependents, deadlines that have passed."""
     found: list[Transition] = []
-    unsettled = store.row("SELECT parent_id FROM unsettled LIMIT 1")
+    unsettled, deadlines = store.row(_ANY)
     if unsettled is not None:
-        found += dependents(store, unsettled[0], now, limit)
+        found += dependents(store, unsettled, now, limit)
+    if not deadlines:
+        return found
     seen = {transition.before.id for transition in found}
     for job_id in _expired(store, now, limit):
         late = job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,)))
@@ -144,7 +150,9 @@ def note_deadlines(store: Store, waiting: Job, now: Now) -> None:
 
 
 def _note(store: Store, job_id: int, wall: int, boot: str, at: int) -> None:
-    store.execute("INSERT INTO deadlines VALUES (?, ?, ?, ?)", (job_id, wall, boot, at))
+    store.execute(
+        "INSERT INTO deadlines (job_id, wall, boot, at) VALUES (?, ?, ?, ?)", (job_id, wall, boot, at)
+    )
 
 
 def forget_deadlines(store: Store, job_id: int) -> None:

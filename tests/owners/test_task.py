@@ -16,6 +16,7 @@ from inturn.core.retry import Policy
 from inturn.store import jobs, owners
 from tests.builders import add_job, add_owner, admit, make_submission
 from tests.owners.life import Life
+from tests.tapped import tapped
 
 Begin = Callable[..., Life]
 
@@ -273,3 +274,41 @@ def test_the_commits_of_a_former_owner_are_refused(begin: Begin) -> None:
     (life.root / "go").touch()
     life.live()
     assert jobs.load(life.other, life.id) == before
+
+
+def test_the_start_and_the_end_of_a_run_that_is_over_at_once_are_one_commit(begin: Begin) -> None:
+    life = begin("exit 0")
+    life.engine.after = lambda: _await_child()
+    writing: list[str] = []
+
+    def ask(sql: str) -> None:
+        if sql == "BEGIN IMMEDIATE":
+            writing.append(sql)
+
+    life.reach("queued")
+    with tapped(life.store, ask):
+        life.live()
+    assert life.events[-3:] == ["admitted", "started", "ended"]
+    assert len(writing) == 2
+    (run,) = life.runs
+    assert run.native_id
+    assert run.exit_code == 0
+
+
+def test_a_run_goes_unbound_for_no_longer_than_a_moment(begin: Begin) -> None:
+    life = begin("exec sleep 600").reach("running")
+    assert life.runs[0].native_id
+    life.cancel()
+
+
+def test_a_stop_that_was_asked_for_before_the_run_was_bound_finds_its_process_in_the_store(
+    begin: Begin,
+) -> None:
+    life = begin("exec sleep 600", stop_grace=600 * SECOND)
+    life.engine.after = life.cancel
+    life.turn_until(lambda: life.runs and life.runs[0].native_id, "the identity of the target")
+    assert life.job.phase == "stopping"
+
+
+def _await_child() -> None:
+    assert os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT) is not None

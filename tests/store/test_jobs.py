@@ -120,6 +120,24 @@ def test_every_transition_is_stored_as_it_was_computed_with_its_event(store: Sto
     ]
 
 
+def test_transitions_that_follow_one_upon_the_other_are_stored_as_if_one_by_one(store: Store) -> None:
+    with store.writing():
+        job, me = supervised(store)
+        job = admit(store, job, me)
+        run = running(make_run(job), later(1))
+        started = apply(job, Event("started", "running", run=run), later(1))
+        event = Event("ended", "completed", None, "success", run=ended(run, "success", later(2)))
+        over = apply(started.after, event, later(2))
+        jobs.commit(store, [started, over], later(2), me)
+        assert reread(store, job) == over.after
+    assert jobs.load_run(store, job.id, 1) == over.event.run
+    assert events(store)[-2:] == [
+        (job.id, "started", "starting", "running", None, 1),
+        (job.id, "ended", "running", "completed", "success", 1),
+    ]
+    assert admissions_of(store) == []
+
+
 def test_the_ledger_can_only_grow(store: Store) -> None:
     with store.writing():
         add_job(store)

@@ -15,6 +15,7 @@ from inturn.core.moment import MINUTE, SECOND
 from inturn.core.retry import Policy
 from inturn.store import jobs, owners
 from tests.builders import add_job, add_owner, admit, make_submission
+from tests.e2e.harness import until
 from tests.owners.life import Life
 from tests.tapped import tapped
 
@@ -304,10 +305,15 @@ def test_a_run_goes_unbound_for_no_longer_than_a_moment(begin: Begin) -> None:
 def test_a_stop_that_was_asked_for_before_the_run_was_bound_finds_its_process_in_the_store(
     begin: Begin,
 ) -> None:
-    life = begin("exec sleep 600", stop_grace=600 * SECOND)
-    life.engine.after = life.cancel
+    life = begin("trap '' TERM; echo ready >> ready; sleep 600")
+
+    def cancel_what_is_deaf() -> None:
+        until(lambda: life.wrote("ready"), "the target is deaf")
+        life.cancel()
+
+    life.engine.after = cancel_what_is_deaf
     life.turn_until(lambda: life.runs and life.runs[0].native_id, "the identity of the target")
-    assert life.job.phase == "stopping"
+    assert life.job.stop_reason == "cancelled"
 
 
 def _await_child() -> None:

@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.host.paths import State
     from inturn.owners.recover import Finding
@@ -311,12 +310,13 @@ def run_foreground(context: Context, submission: Submission) -> int:
     from inturn.host import detach, faults
     from inturn.owners import supervisor
     from inturn.owners.foreground import Foreground
+    from inturn.owners.presence import Presence
     from inturn.service import intake
 
     store = context.store
     assert store is not None
     detach.keep_inherited_from_children()
-    with _Presence(context.directory) as here:
+    with Presence(context.directory) as here:
         now = context.now()
         with faults.commit("submit", store.writing()):
             me = here.register(store, "foreground", now)
@@ -339,64 +339,23 @@ def run_foreground(context: Context, submission: Submission) -> int:
 
 def run_worker(context: Context, orders: Orders) -> None:
     """Be a worker until the orders are fulfilled or a stop is asked for."""
+    import gc
+
     from inturn.host import detach, faults
+    from inturn.owners.presence import Presence
     from inturn.owners.worker import Worker
 
     store = context.store
     assert store is not None
     detach.keep_inherited_from_children()
-    with _Presence(context.directory) as here:
+    # Jobs leave no cycles behind, so what has been loaded need not be looked through for every few of them.
+    gc.freeze()
+    with Presence(context.directory) as here:
         with faults.commit("present", store.writing()):
             me = here.register(store, "worker", context.now())
         worker = Worker(_tools(store, context.directory, me)._replace(alone=False), here.fifo, orders)
         here.on_stop_signals(worker.ask_to_stop)
         worker.work()
-
-
-class _Presence:
-    """The lock and the FIFO of an owner in this very process."""
-
-    def __init__(self, directory: str) -> None:
-        from inturn.host import paths
-
-        self._token = os.urandom(8).hex()
-        self._lock_path, self._fifo_path = paths.owner_files(directory, self._token)
-
-    def __enter__(self) -> _Presence:
-        from inturn.host import faults, locks, wake
-
-        self._lock = locks.create(self._lock_path)
-        faults.point("presence.locked")
-        self.fifo = wake.create(self._fifo_path)
-        faults.point("presence.complete")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        from inturn.host import faults, paths
-
-        for fd in (self.fifo, self._lock):
-            os.close(fd)
-        faults.point("presence.left")
-        paths.discard(self._fifo_path, self._lock_path)
-
-    def register(self, store: Store, kind: str, now: Now) -> int:
-        """Add this process to the registry, in the present transaction."""
-        from inturn import __version__
-        from inturn.host import clock, identity, locks
-        from inturn.store import owners
-
-        who = identity.of(os.getpid()) or identity.Identity(os.getpid(), 0, clock.boot_id(), 0)
-        lock = locks.file_id(self._lock)
-        return owners.register(store, kind, self._token, who.text(), lock, __version__, now)
-
-    def on_stop_signals(self, call: Callable[[], None]) -> None:
-        """Have TERM, Ctrl-C and hang-up call `call`, and interrupt the sleep of the owner."""
-        import signal
-
-        # The signal's number arrives in the FIFO like a hint.
-        signal.set_wakeup_fd(self.fifo, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: call())
 
 
 def _tools(store: Store, directory: str, owner: int) -> Tools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inturn.core.moment import MILLISECOND
+from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.polling import jittered, poll_interval
 from inturn.errors import InturnError
 from inturn.host import faults, wake
@@ -24,6 +24,9 @@ SAMPLE_EVERY = 100 * MILLISECOND
 # How long an owner leaves a store alone that has just failed it (µs).
 AFTER_ERROR = 200 * MILLISECOND
 
+# How often an owner looks whether its store is still there (µs).
+LOOK_FOR_STORE_EVERY = SECOND
+
 UNREAD = -1
 
 
@@ -38,21 +41,29 @@ class Owner:
         self._interval = 0
         self._renew_at = 0
         self._sample_at = 0
+        self._look_for_store_at = 0
+        self._cut_off = False
+        self._failed = False
         self._look_at = tools.now().mono + owners.RENEW_EVERY
 
     def turn(self, extra: Sequence[int] = ()) -> set[int]:
         """One round: everything that can be done now, then sleep until there may be more.
 
-        Returns those of the `extra` descriptors that have something to tell.
+        Returns those of the `extra` descriptors that have something to tell. Raises InturnError
+        `store_unusable` if the store is gone and nothing runs: see `_wind_up`.
         """
         # Before the store is looked at: a hint that comes later wakes us again.
         wake.drain(self._fifo)
+        if self._is_cut_off():
+            self._wind_up()
         try:
             waits = self._work()
+            self._failed = False
         except (InturnError, CommitUnknown):
             # The store is locked, or its disk is full or failing. Nothing is forced: what runs goes on, and
             # when the store can be read again, it says what was committed.
-            self._version = UNREAD
+            self._look_afresh()
+            self._failed = True
             waits = [AFTER_ERROR]
         if self.finished():
             return set()
@@ -103,6 +114,44 @@ class Owner:
         if was_unread:
             self._find_own_jobs()
 
+    def ask_to_stop(self) -> None:
+        """Begin nothing more. The owner of one job has nothing else to begin."""
+
+    def _is_cut_off(self) -> bool:
+        """Whether the store was removed or replaced, which is looked at every so often."""
+        now = self._tools.now()
+        if not self._cut_off and now.mono >= self._look_for_store_at:
+            self._look_for_store_at = now.mono + LOOK_FOR_STORE_EVERY
+            if not self._tools.store.is_in_place():
+                self._cut_off = True
+                self._tools.store.before_writing = self._refuse_to_begin
+                self.ask_to_stop()
+        return self._cut_off
+
+    def _wind_up(self) -> None:
+        """Without its store, an owner has nothing to wait for, and nothing that it begins would be known.
+
+        Only what runs is still seen to its end, with its time limits, its stops and its leftovers, and goes
+        into the file that nobody else sees. If not even that can be written, its end is all that is awaited.
+        """
+        for task in list(self.tasks):
+            if not task.live or (self._failed and not task.descriptors()):
+                task.let_go()
+                self.tasks.remove(task)
+        self._refuse_to_begin()
+
+    def _refuse_to_begin(self) -> None:
+        if not any(task.live for task in self.tasks):
+            raise InturnError(
+                "store_unusable",
+                f"{self._tools.store.path} is gone, or another file is in its place",
+                "If the store was moved, its jobs can be taken over there: inturn --dir PLACE recover",
+            )
+
+    def _look_afresh(self) -> None:
+        """Read everything again in the next round, whatever the version of the store."""
+        self._version = UNREAD
+
     def _find_own_jobs(self) -> None:
         """Take care of jobs that are ours unbeknown to us: the commit that made them so seemed to fail."""
         known = {task.job.id for task in self.tasks}
@@ -131,7 +180,7 @@ class Owner:
 
         Only those look who wait for slots, and workers: a job that runs is held up by nobody.
         """
-        if not self._waits_for_others():
+        if self._cut_off or not self._waits_for_others():
             return []
         now = self._tools.now()
         if now.mono >= self._look_at:
@@ -140,7 +189,7 @@ class Owner:
             if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
                 tools.bury_the_dead()
                 # What was theirs shows in no version that others have made.
-                self._version = UNREAD
+                self._look_afresh()
         return [self._look_at - now.mono]
 
     def _waits_for_others(self) -> bool:

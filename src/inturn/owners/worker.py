@@ -149,6 +149,10 @@ class Worker(Owner):
     def _free_places(self) -> int:
         return self._orders.places - sum(task.holds_slots for task in self.tasks)
 
+    def _look_afresh(self) -> None:
+        super()._look_afresh()
+        self._gates_seen_at = UNREAD
+
     def _adopt_gates(self) -> None:
         """Others make jobs whose conditions nobody looks at, and so does the burial of those who did."""
         if self._version == self._gates_seen_at:

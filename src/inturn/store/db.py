@@ -106,6 +106,15 @@ class _BusyHandler:
         return True
 
 
+def _file_id(path: str) -> tuple[int, int] | None:
+    """Device and inode of a file; None if there is none."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Store:
     """A connection to the store of one process."""
 
@@ -114,6 +123,9 @@ class Store:
         self.path = path
         self.directory = os.path.dirname(path)
         self._ring = ring
+        self._file = _file_id(path)
+        # An owner that is cut off from this file says here what is not to be begun any more, by an exception.
+        self.before_writing: Callable[[], None] | None = None
         # Jobs with an owner whose gates this connection has moved: if the owner is we ourselves, neither the
         # version nor a hint from somebody else would ever tell us.
         self.stirred: set[int] = set()
@@ -146,6 +158,8 @@ class Store:
         Raises Stale from the body untouched; errors of SQLite become InturnError, and a failed COMMIT becomes
         CommitUnknown.
         """
+        if self.before_writing is not None:
+            self.before_writing()
         transaction = Transaction(self.connection, self.path, WRITE, self._committed)
         wanted = "FULL" if durable else "NORMAL"
         if self._synchronous != wanted:
@@ -165,6 +179,16 @@ class Store:
     def version(self) -> int:
         """A number that changes whenever another connection has committed."""
         return int(self.row("PRAGMA data_version")[0])
+
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to the open file: not if the store was removed, moved or replaced.
+
+        SQLite goes on with the file that it has, and nobody else will ever see what is written there.
+        """
+        try:
+            return self._file is not None and _file_id(self.path) == self._file
+        except OSError:
+            return True  # It cannot be told, which is no reason to give anything up.
 
     def own_changes(self) -> int:
         """A number that changes whenever this connection writes, which `version` does not show."""

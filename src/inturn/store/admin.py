@@ -84,7 +84,7 @@ def wrong_counts(store: Store) -> list[str]:
 def rebuild_counts(store: Store) -> None:
     """Count anew, in the present write transaction."""
     store.execute("DELETE FROM tallies")
-    store.execute(f"INSERT INTO tallies {_COUNTED}")
+    store.execute(f"INSERT INTO tallies (queue, pool, status, jobs) {_COUNTED}")
 
 
 def wrong_admissions(store: Store) -> list[str]:
@@ -144,7 +144,7 @@ def forgotten(store: Store) -> list[int]:
 
 def remember(store: Store) -> None:
     """Have the dependents of those told, in the present write transaction."""
-    store.execute(f"INSERT OR IGNORE INTO unsettled {_FORGOTTEN}")
+    store.execute(f"INSERT OR IGNORE INTO unsettled (parent_id) {_FORGOTTEN}")
 
 
 def without_owner(store: Store) -> list[int]:

@@ -22,7 +22,7 @@ def load(store: Store) -> Held:
 
 def hold(store: Store, lane: Lane, now: Now) -> bool:
     """Pause a queue or pool; False if it is paused already."""
-    store.execute("INSERT OR IGNORE INTO held VALUES (?, ?, ?)", (*lane, now.wall))
+    store.execute("INSERT OR IGNORE INTO held (kind, name, since) VALUES (?, ?, ?)", (*lane, now.wall))
     return store.connection.changes() == 1
 
 

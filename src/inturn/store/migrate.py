@@ -121,7 +121,8 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
             text = script(name)
             connection.execute(text.decode())
             connection.execute(
-                "INSERT INTO migrations VALUES (?, ?, ?)", (number, crc32(text), time_ns() // 1000)
+                "INSERT INTO migrations (number, checksum, applied_at) VALUES (?, ?, ?)",
+                (number, crc32(text), time_ns() // 1000),
             )
         if done < len(MIGRATIONS):
             connection.execute(f"PRAGMA user_version = {CURRENT}")

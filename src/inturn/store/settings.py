@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from inturn.core.held import Lane
 from inturn.store import held
+from inturn.store.rows import marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import NamedTuple
 
     from inturn.store.db import Store
 else:
     from inturn.core.records import NamedTuple
+
+
+_POOL = ("name", "slots", "declared", "devices", "per_device", "variable", "others")
+_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
 
 
 class Applied(NamedTuple):
@@ -52,17 +58,13 @@ def applied(store: Store) -> Applied | None:
 
 def note_applied(store: Store, fresh: Applied) -> None:
     """Remember which file the capacities came from."""
-    store.execute(
-        "INSERT OR REPLACE INTO configuration VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
-        (fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at),
-    )
+    values = (1, fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at)
+    _put(store, "configuration", _APPLIED, values)
 
 
 def pools(store: Store) -> list[Pool]:
     """All capacities, the store-wide one first if it is limited."""
-    rows = store.execute(
-        "SELECT name, slots, declared, devices, per_device, variable, others FROM pools ORDER BY name"
-    )
+    rows = store.execute(f"SELECT {', '.join(_POOL)} FROM pools ORDER BY name")
     return [
         Pool(name, slots, bool(declared), tuple(devices.split(",")) if devices else (), *rest)
         for name, slots, declared, devices, *rest in rows
@@ -76,18 +78,8 @@ def pools_with_devices(store: Store) -> list[tuple[str, str, str]]:
 
 def set_pool(store: Store, pool: Pool) -> None:
     """Add or change a capacity."""
-    store.execute(
-        "INSERT OR REPLACE INTO pools VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            pool.name,
-            pool.slots,
-            int(pool.declared),
-            ",".join(pool.devices),
-            pool.per_device,
-            pool.variable,
-            pool.others,
-        ),
-    )
+    name, slots, declared, devices, *rest = pool
+    _put(store, "pools", _POOL, (name, slots, int(declared), ",".join(devices), *rest))
 
 
 def remove_pool(store: Store, name: str) -> None:
@@ -97,6 +89,16 @@ def remove_pool(store: Store, name: str) -> None:
     """
     store.execute("DELETE FROM pools WHERE name = ?", (name,))
     held.release(store, Lane("pool", name))
+
+
+def _put(store: Store, table: str, columns: tuple[str, ...], values: Iterable[object]) -> None:
+    """Add the row that the first column names, or change it; what else a newer schema has there stays."""
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
+    store.execute(
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks(columns)})"
+        f" ON CONFLICT DO UPDATE SET {changes}",
+        tuple(values),
+    )
 
 
 def live_jobs_in(store: Store, name: str) -> int:

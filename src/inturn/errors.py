@@ -35,3 +35,7 @@ class InturnError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # By itself it would be made anew of the message alone, when it comes from another process.
+        return type(self), (self.code, self.message, self.hint)

@@ -12,6 +12,7 @@ from inturn.service import control, follow
 from inturn.service.output import Wanted
 from tests.e2e.harness import until
 from tests.service.scene import Scene
+from tests.tapped import tapped
 
 LAST_RUN = Wanted()
 
@@ -108,6 +109,30 @@ def test_it_begins_before_the_first_run_and_goes_on_across_retries(
     control.cancel(scene.context, [job_id])
     assert follower.ends() == b""
     assert follower.notices == []
+
+
+def test_a_run_that_is_started_between_two_statements_of_a_look_is_followed(scene: Scene) -> None:
+    job_id = scene.submit()
+    owner = Scene(scene.directory)
+    statements = 0
+
+    def act(sql: str) -> None:
+        nonlocal statements
+        statements += bool(statements or "data_version" in sql)
+        if statements == 3:  # behind the question for the version and the look at the job
+            owner.start(job_id).close()
+        if statements == 6:
+            run = owner.run(job_id, 1)
+            (scene.directory / f"{run.log}.out").write_bytes(b"late\n")
+            owner.end(job_id)
+
+    reader, out = os.pipe()
+    with tapped(scene.store, act):
+        follow.follow(scene.context, job_id, LAST_RUN, out)
+    os.close(out)
+    owner.close()
+    with open(reader, "rb") as file:
+        assert file.read() == b"late\n"
 
 
 def test_a_job_that_has_ended_is_shown_and_not_waited_for(scene: Scene, followers: list[Follower]) -> None:

@@ -116,13 +116,15 @@ def wait_for(
     timeout: int | None = None,
     progress: Callable[[Sequence[Job]], None] | None = None,
     tend: Callable[[Collection[int]], None] | None = None,
+    pause: Callable[[float], object] = sleep,
 ) -> list[Job]:
     """Block until all these jobs are completed; they, in the order given.
 
     `timeout` is in microseconds of elapsed time. `progress` is told the jobs at first and whenever one has
-    changed. `tend` is called now and then with those that are awaited, to see whether their owners live. Jobs
-    that nobody owns are settled meanwhile: a deadline that has passed ends them without a worker. Raises
-    InturnError `not_found`, and `incomplete` after the timeout.
+    changed. `tend` is called now and then with those that are awaited, to see whether their owners live.
+    `pause` sleeps for the seconds that it is given. Jobs that nobody owns are settled meanwhile: a deadline
+    that has passed ends them without a worker. Raises InturnError `not_found`, `incomplete` after the
+    timeout, and what `pause` raises.
     """
     store = _store(context)
     started = tended = context.now().mono
@@ -138,8 +140,8 @@ def wait_for(
         elapsed = context.now().mono - started
         if timeout is not None and elapsed >= timeout:
             raise _still_open(awaited, timeout)
-        pause = max(_interval(elapsed), _LOOK_SHARE * cost)
-        sleep((pause if timeout is None else min(pause, timeout - elapsed)) / SECOND)
+        rest = max(_interval(elapsed), _LOOK_SHARE * cost)
+        pause((rest if timeout is None else min(rest, timeout - elapsed)) / SECOND)
         awaited.changed = False
         acted = jobs.catch_up(store, context.now)
         if tend is not None and context.now().mono - tended >= TEND_EVERY:

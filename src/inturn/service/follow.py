@@ -101,6 +101,9 @@ class _Follower:
 
     def _begin_run(self, number: int) -> Log | None:
         """Write what a run has written since it was started, if it was."""
+        if self._job.runs < number:
+            # If it has been started since the look, the job as it was seen would say that it is over.
+            return None
         log = output.open_log(self._context, self._job.id, number)
         if log is not None:
             output.write(output.backlog([log], self._wanted._replace(lines=None)), self.sink)

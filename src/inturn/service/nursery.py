@@ -70,6 +70,7 @@ def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T
         faults.point("nursery.answered")
     finally:
         os.close(child.answer)
+        _reap(child.pid)
     return stored, {one.number for one in answered}
 
 
@@ -94,6 +95,20 @@ def _pidfd(pid: int) -> list[int]:
         return [os.pidfd_open(pid)]
     except OSError:  # Where we ignore the ends of our children it may have gone without a trace.
         return []
+
+
+def _reap(pid: int) -> None:
+    """Leave no zombie of the process that has forked them, for it ends as soon as all have hatched or died.
+
+    The supervisors are then no children of ours either.
+    """
+    for nursery in _pidfd(pid):
+        wake.wait([nursery], submit.ANSWER_TIMEOUT)
+        os.close(nursery)
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass  # Where we ignore the ends of our children it has gone without a trace.
 
 
 def _read_all(fds: list[int], kind: int, count: int) -> list[Hatched]:

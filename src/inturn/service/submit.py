@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 ANSWER_TIMEOUT = 60_000_000
 
 
-def run(context: Context, submissions: Sequence[Submission]) -> list[int]:
+def run(context: Context, submissions: Sequence[Submission], staying: bool = False) -> list[int]:
     """Submit supervised jobs, all or none; returns their ids once each has a supervisor that answers for it.
 
+    `staying`: this process is not about to end, so that supervisors must not be its children: nobody would
+    reap them.
     Raises InturnError: whatever is wrong with a request, before anything is stored, or `submission_failed` if
     no supervisor took a job over; that job is then completed as such.
     """
     dependencies.check_references(submissions)  # before supervisors are started in vain
-    if len(submissions) == 1:
+    if len(submissions) == 1 and not staying:
         return [_run_one(context, submissions[0])]
     from inturn.service import nursery
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from inturn.cli.surroundings import capture, read_env_files
 from inturn.core.environment import OWN_VARIABLES
 from inturn.errors import InturnError
+from inturn.service.surroundings import capture, read_env_files
 
 
 def test_directory_umask_and_command_are_those_of_the_process(
@@ -44,7 +44,7 @@ def test_what_a_run_is_told_of_itself_is_not_handed_on(monkeypatch: pytest.Monke
 
 def test_the_environment_is_the_submitters_byte_for_byte() -> None:
     program = (
-        "import json; from inturn.cli.surroundings import capture;"
+        "import json; from inturn.service.surroundings import capture;"
         "print(json.dumps([e.decode('latin-1') for e in capture([], True).environment]))"
     )
     wanted = {b"V": b"1\n2;id", b"ODD": b"\xff", b"BASH_FUNC_f%%": b"() { echo hi; }", b"EMPTY": b""}
@@ -55,7 +55,7 @@ def test_the_environment_is_the_submitters_byte_for_byte() -> None:
 
 
 def test_a_locale_that_the_submitter_chose_is_kept() -> None:
-    program = "from inturn.cli.surroundings import capture; print(capture([], True).environment)"
+    program = "from inturn.service.surroundings import capture; print(capture([], True).environment)"
     env = {"LC_CTYPE": "C.UTF-8"}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True)
     assert done.stdout == b"(b'LC_CTYPE=C.UTF-8',)\n"

@@ -19,8 +19,7 @@ _COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 def capture(command: Sequence[str], supervised: bool) -> Surroundings:
     """The surroundings of this process, with the words of a command, which reach the job byte for byte.
 
-    Not for several threads at once: reading the umask changes it for an instant. Raises InturnError `failed`
-    if the present directory is gone.
+    Raises InturnError `failed` if the present directory is gone.
     """
     try:
         cwd = os.getcwdb()
@@ -28,10 +27,22 @@ def capture(command: Sequence[str], supervised: bool) -> Surroundings:
         raise InturnError(
             "failed", f"the present directory cannot be told: {problem.strerror}", "Go to one that exists."
         ) from problem
+    argv = tuple(os.fsencode(word) for word in command) or None
+    return Surroundings(argv, cwd, _environment(), _umask(), supervised)
+
+
+def _umask() -> int:
+    # To ask the system for it is to change it, for an instant in which another thread may create a file.
+    try:
+        with open("/proc/self/status", "rb") as file:
+            for line in file:
+                if line.startswith(b"Umask:"):
+                    return int(line.split()[1], 8)
+    except OSError:
+        pass
     umask = os.umask(0o077)
     os.umask(umask)
-    argv = tuple(os.fsencode(word) for word in command) or None
-    return Surroundings(argv, cwd, _environment(), umask, supervised)
+    return umask
 
 
 def _environment() -> tuple[bytes, ...]:

@@ -1,0 +1,120 @@
+"""The connection of a Store: opened when it is needed, used by one thread at a time, never across a fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from inturn import app
+from inturn.errors import InturnError
+from inturn.host import paths
+from inturn.store.transaction import CommitUnknown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from inturn.service.context import Context
+
+_log = logging.getLogger("inturn")
+
+
+class Connection:
+    """What calls on the store in `directory` go through.
+
+    Calls of several threads take turns. What waits for long has a connection of its own, and holds nobody up.
+    """
+
+    def __init__(self, directory: str | None, config: str | None) -> None:
+        self.directory = paths.resolve_store(directory or paths.default_store_dir(os.environ))
+        self.config = None if config is None else os.path.abspath(config)
+        self._context: Context | None = None
+        self._file: tuple[int, int] | None = None
+        self._lock = threading.RLock()
+        with _forking:
+            _all.add(self)
+
+    @contextmanager
+    def use(self, create: bool = False) -> Iterator[Context]:
+        """The context, for one call; without `create` its store is None if there is none.
+
+        Raises InturnError `store_unusable`, `store_busy` or `config_invalid`, and `failed` for a commit of
+        which nobody knows what became of it.
+        """
+        with self._lock:
+            try:
+                yield self._opened(create)
+            except CommitUnknown as failure:
+                raise InturnError(
+                    "failed", str(failure), "It may have been done all the same: look before you try again."
+                ) from failure
+
+    @contextmanager
+    def separate(self) -> Iterator[Context]:
+        """A context with a connection of its own, for what takes long. Raises as `use`."""
+        context = app.open_context(self.directory, self.config, False, _log.warning)
+        try:
+            yield context
+        finally:
+            if context.store is not None:
+                context.store.close()
+
+    def tend(self, job_ids: Collection[int]) -> None:
+        """Take care of these jobs, for which somebody waits, if their owners have died."""
+        with self.use() as context:
+            app.tend(context, job_ids)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call opens another."""
+        with self._lock:
+            if self._context is not None and self._context.store is not None:
+                self._context.store.close()
+            self._context = None
+
+    def _opened(self, create: bool) -> Context:
+        if self._context is None or self._context.store is None or self._identify() != self._file:
+            self.close()
+            self._context = app.open_context(self.directory, self.config, create, _log.warning)
+            self._file = self._identify()
+        return self._context
+
+    def _identify(self) -> tuple[int, int] | None:
+        """Which file the database is: a store that was removed and made anew is another one."""
+        try:
+            found = os.stat(os.path.join(self.directory, paths.DATABASE))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self.close()
+
+    def _after_fork(self) -> None:
+        self._lock.release()
+
+
+# SQLite forbids to carry a connection over a fork. Moreover a child that is forked in the middle of a
+# submission would hold the pipe open whose end the supervisor waits for. So a fork waits for its turn.
+_all: WeakSet[Connection] = WeakSet()
+_held: list[Connection] = []
+_forking = threading.Lock()
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for connection in list(_all):
+        connection._before_fork()
+        _held.append(connection)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._after_fork()
+    _forking.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

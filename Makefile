@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # One that no tier names runs last: none is forgotten.
 TIER_PURE       := tests/arch tests/core tests/conditions tests/config tests/store tests/host
 TIER_SIMULATION := tests/simulation
-TIER_PROCESSES  := tests/contract tests/engines tests/owners tests/service tests/cli tests/e2e
+TIER_PROCESSES  := tests/contract tests/engines tests/owners tests/service tests/cli tests/bench tests/e2e
 TEST_FILES      := $(wildcard tests/*/test_*.py tests/*/*/test_*.py)
 WITH_TESTS      := $(sort $(foreach file,$(TEST_FILES),tests/$(word 2,$(subst /, ,$(file)))))
 TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES),$(WITH_TESTS)) \
@@ -21,7 +21,7 @@ TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format diagram tests clean
+.PHONY: help demo test lint format diagram man screenshots tests bench clean
 .PHONY: pure simulation processes rest simulate
 
 help:
@@ -31,6 +31,9 @@ help:
 	@echo "make pure | simulation | processes | rest            one tier of the tests"
 	@echo "make simulate SEEDS=100000 START=1    so many random histories with crashes, beyond those of make tests"
 	@echo "make format  let ruff lay the code out  make diagram draw the state machine in docs/"
+	@echo "make man     write the manual pages in docs/man"
+	@echo "make screenshots   draw the pictures in docs/img"
+	@echo "make bench   what inturn costs, beside its neighbours and the machine itself; BENCH=--quick for less"
 	@echo "make clean   remove what was built here"
 
 # INTURN_DIR, if set, names the store; else the demonstration makes one. It is left to be looked at.
@@ -53,6 +56,12 @@ format: $(VENV)/.stamp-dev
 diagram: $(VENV)/.stamp-run
 	$(BIN)/python tools/state_diagram.py
 
+man: $(VENV)/.stamp-run
+	$(BIN)/python -m tools.man_pages
+
+screenshots: $(VENV)/.stamp-dev
+	$(BIN)/python -m tools.screenshots
+
 tests: pure simulation processes rest
 
 # $(call pytest,DIRECTORIES,OPTIONS): those of them that hold a test. Making no test run is no success of
@@ -67,6 +76,11 @@ pure: $(VENV)/.stamp-dev
 
 simulation: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
+
+# BENCH: scenarios and options, see docs/performance.md. The neighbours are measured if they are installed:
+# make bench BENCH=--install
+bench: $(VENV)/.stamp-run
+	$(BIN)/python -m bench $(BENCH)
 
 SEEDS ?= 10000
 START ?= 1
@@ -83,8 +97,8 @@ rest: $(VENV)/.stamp-dev
 	$(call pytest,$(strip $(TIER_REST)))
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .bench-venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment knows its place: in a copied tree its programs would still run the tree it was copied from.
 # One that moved, or whose interpreter is gone, is made anew.

@@ -12,7 +12,19 @@ SRC = ROOT / "src"
 
 # What a build, a tool or an editor leaves behind: no part of the project.
 _LEFT_BEHIND = frozenset(
-    {".git", ".venv", ".demo", "build", "dist", "site", "__pycache__", ".hypothesis", ".idea", ".vscode"}
+    {
+        ".git",
+        ".venv",
+        ".bench-venv",
+        ".demo",
+        "build",
+        "dist",
+        "site",
+        "__pycache__",
+        ".hypothesis",
+        ".idea",
+        ".vscode",
+    }
 )
 
 

@@ -54,8 +54,22 @@ def test_an_unknown_option_is_named_even_when_something_is_missing_too(parser: P
 
 
 def test_what_else_does_not_parse_is_a_usage_error_with_a_way_to_the_help(parser: Parser) -> None:
-    for words in ([], ["7", "-n", "x"], ["7", "-z"], ["7", "--all=1"]):
+    for words in ([], ["7", "-n", "x"], ["7", "--all=1"]):
         assert refused(parser, *words).hint == "See inturn look --help"
+
+
+def test_a_short_option_that_does_not_exist_is_unknown_and_a_number_is_a_value(parser: Parser) -> None:
+    assert refused(parser, "7", "-z").message == "unknown option -z"
+    assert parser.parse(["7", "-n", "-3"], {}).n == -3
+    assert parser.parse(["7", "-n3"], {}).n == 3
+
+
+def test_a_value_that_is_none_of_the_choices_is_told_which_may_be_meant() -> None:
+    parser = build("look", Verb())
+    parser.add_argument("--how", choices=("fast", "slow"))
+    error = refused(parser, "7", "--how", "fst")
+    assert error.message == '--how: "fst" is not one of its values (did you mean fast?)'
+    assert error.hint == "Write fast or slow. See inturn look --help"
 
 
 def test_words_after_two_dashes_are_no_options(parser: Parser) -> None:

@@ -55,6 +55,7 @@ def test_a_whole_file_is_read() -> None:
             PoolConfig("7", 2, ("GPU-8a56", "MIG-1"), 1, "CUDA_VISIBLE_DEVICES", "none"),
         ),
         defaults=(("retries", 0),),
+        declares_limit=True,
     )
 
 
@@ -71,6 +72,14 @@ def test_a_whole_file_is_read() -> None:
 def test_what_a_file_leaves_out_is_unlimited_or_empty(text: str) -> None:
     read = loads(text)
     assert (read.max_active_slots, read.pools, read.defaults) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "declared"),
+    [("{max_active_slots: unlimited}", True), ("{max_active_slots: 2}", True), ("{pools: {a: 1}}", False)],
+)
+def test_a_file_that_says_unlimited_declares_the_limit(concurrency: str, declared: bool) -> None:
+    assert loads(f"schema_version: 1\nconcurrency: {concurrency}\n").declares_limit is declared
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from inturn.core.job import OUTCOMES, PHASES, SILENT, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND, Deadline
 from inturn.core.reasons import Agent, Reason
 from inturn.core.retry import Policy
+from inturn.core.text import printable
 from inturn.core.views import Holder, Scope
 from tests.builders import (
     START,
@@ -406,4 +407,5 @@ def test_nothing_that_a_user_chose_steers_a_terminal(name: str, diagnostic: str,
     )
     run = ended(make_run(job_id=3), "start_failed", diagnostic=diagnostic)
     parent = _facts(make_job(in_line=0, id=3, attempts=1, runs=1, due=at(later(SECOND))), last_run=run)
-    assert all(reason.message.isprintable() for reason in _all(_why(child, parent)))
+    messages = [reason.message for reason in _all(_why(child, parent))]
+    assert [printable(message) for message in messages] == messages

@@ -114,6 +114,19 @@ def test_another_file_is_shown_to_need_applying(cli: Cli) -> None:
     assert (value["slots"], value["devices"], origin) == (2, ["0", "1"], str(other))
 
 
+def test_a_file_that_says_unlimited_decides_that_and_says_so(cli: Cli) -> None:
+    cli.run("limit", 1).check()
+    cli.configure("schema_version: 1\nconcurrency: {max_active_slots: unlimited}\n")
+    assert "pending\tlimit: 1 -> unlimited\t\n" in cli.run("config", "show").check().text
+    assert cli.run("config", "apply").check().text == "limit: 1 -> unlimited\n"
+    assert settings(cli)["concurrency.max_active_slots"] == ("unlimited", str(cli.config))
+    refused = cli.run("limit", 1).check(5)
+    assert f"declared in {cli.config}" in refused.err.decode()
+    cli.configure("schema_version: 1\n")
+    assert cli.run("config", "apply").check().text == "limit: unlimited, no longer declared by the file\n"
+    assert cli.run("limit", 1).check().text == "1\n"
+
+
 # --- validate
 
 

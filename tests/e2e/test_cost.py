@@ -78,6 +78,7 @@ inturn.cli.verbs: the package
 inturn.config: where the configuration file is, and whether it has changed
 inturn.core.duration: reads and writes durations and times
 inturn.core.options: the table of options
+inturn.core.text: escapes what a terminal would obey
 inturn.core.values: reads the values of options
 inturn.service: the package
 inturn.service.context: what use cases work with
@@ -86,7 +87,6 @@ inturn.service.context: what use cases work with
 SUBMISSION = """
 inturn.cli.echo: says what a local time was understood as
 inturn.cli.submission: what `run` and `add` share
-inturn.cli.surroundings: directory, environment, umask
 inturn.cli.verbs.run: the verb
 inturn.core.environment: which variables are ours
 inturn.core.graph: cycles within a submission
@@ -100,6 +100,7 @@ inturn.service.intake: checks and stores
 inturn.service.owned: stores a job with its owner
 inturn.service.standby: the supervisor that waits
 inturn.service.submit: the use case
+inturn.service.surroundings: directory, environment, umask
 inturn.store.owners: the registry
 select: waits for the supervisor's answer
 """

@@ -11,7 +11,7 @@ from inturn.core.spec import Spec, Submission
 from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.host import clock
-from inturn.service import configure
+from inturn.service import capacity, configure
 from inturn.service.configure import Change
 from inturn.service.context import Context
 from inturn.service.defaults import submission_rules
@@ -21,6 +21,7 @@ from inturn.store.settings import Pool
 from tests.service.scene import Scene
 
 FOUR_AND_TWO = "schema_version: 1\nconcurrency:\n  max_active_slots: 4\n  pools:\n    analysis: 2\n"
+UNLIMITED = "schema_version: 1\nconcurrency: {max_active_slots: unlimited}\n"
 
 
 class Configured:
@@ -189,6 +190,34 @@ def test_unlimited_is_a_capacity_without_a_number(configured: Configured) -> Non
     configured.apply()
     assert configured.capacities() == {"analysis": None}
     assert configured.would_be_admitted(configured.submit(slots=2**31 - 1))
+
+
+def test_a_file_that_says_unlimited_lifts_a_limit_that_a_command_has_set(configured: Configured) -> None:
+    capacity.set_limit(configured.context, 1)
+    configured.write(UNLIMITED)
+    assert configured.apply() == [Change(STORE, Pool(STORE, 1, False), Pool(STORE, None, True))]
+    assert configured.apply() == []
+    assert configured.would_be_admitted(configured.submit(pool="", slots=5))
+
+
+def test_a_limit_that_is_declared_to_be_unlimited_is_not_changed_live(configured: Configured) -> None:
+    configured.write(UNLIMITED)
+    configured.before_submission()
+    for slots in (1, None):
+        with pytest.raises(InturnError, match="the store-wide limit is declared in") as caught:
+            capacity.set_limit(configured.context, slots)
+        assert caught.value.code == "conflict"
+    assert configured.capacities() == {STORE: None}
+
+
+def test_a_limit_that_is_no_longer_declared_may_be_changed_live_again(configured: Configured) -> None:
+    configured.write(UNLIMITED)
+    configured.apply()
+    configured.write("schema_version: 1\n")
+    assert configured.apply() == [Change(STORE, Pool(STORE, None, True), None)]
+    capacity.set_limit(configured.context, 1)
+    configured.before_submission()
+    assert configured.capacities() == {STORE: 1}
 
 
 # --- a pool that is no longer declared

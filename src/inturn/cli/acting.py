@@ -11,8 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
+
 
 # What was not done.
 UNCHANGED = "unchanged"
@@ -63,3 +65,21 @@ def document(one: Acted, participle: str) -> dict[str, object]:
         "status": job.status,
         "outcome": job.outcome,
     }
+
+
+def schema(participle: str) -> Schema:
+    """Of what became of one job."""
+    from inturn.core.schema import ID, TEXT, maybe, one_of, record
+    from inturn.core.wire_schema import OUTCOME, PHASE, STATUS
+
+    return record(
+        {
+            "id": ID,
+            "name": maybe(TEXT),
+            "result": one_of((participle, UNCHANGED)),
+            "problem": maybe(TEXT),
+            "phase": PHASE,
+            "status": STATUS,
+            "outcome": maybe(OUTCOME),
+        }
+    )

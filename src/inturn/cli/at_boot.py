@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inturn.core.schema import Schema
     from inturn.service.at_boot import Standing
     from inturn.service.context import Context
 
@@ -34,6 +35,22 @@ def _document(found: Standing, context: Context) -> dict[str, object]:
         "text": found.text or None,
         "lingers": found.lingers,
     }
+
+
+def schema() -> Schema:
+    """Of how it stands."""
+    from inturn.core.schema import FLAG, TEXT, maybe, one_of, record
+
+    return record(
+        {
+            "directory": TEXT,
+            "how": maybe(one_of((at_boot.SYSTEMD, at_boot.CRON))),
+            "path": maybe(TEXT),
+            "text": maybe(TEXT),
+            "lingers": maybe(FLAG),
+            "installed": FLAG,
+        }
+    )
 
 
 def _lines(found: Standing) -> Iterator[str]:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from inturn.core.reasons import Reason
+    from inturn.core.schema import Schema
     from inturn.service.preview import Preview
+
 
 # What a job that does not exist has none of; and what is told in words, or further down.
 _NOT_YET = ("id", "owner", "runs", "events", "admission", "dependents", "submitted_at", "bypass_count")
@@ -38,6 +40,15 @@ def _document(preview: Preview) -> dict[str, Any]:
     document = wire.dossier(preview.dossier, values=False)
     resolved = {name: value for name, value in document.items() if name not in _NOT_YET}
     return {"would_submit": True, "would_start": preview.starts, **resolved}
+
+
+def schema() -> Schema:
+    """Of what is told of one job; the first form is that of a job whose key another one has."""
+    from inturn.core.schema import ID, always, either, record
+    from inturn.core.wire_schema import planned
+
+    twin = record({"would_submit": always(False), "would_start": always(False), "job_id": ID})
+    return either(twin, planned(_NOT_YET))
 
 
 def _lines(preview: Preview, document: dict[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
     from inturn.service.pausing import LaneActed
@@ -83,6 +84,15 @@ def answer(context: Context, lanes: Sequence[LaneActed], acted: Sequence[Acted],
         rich=lambda console: console.print("\n".join(sentences), markup=False),
         code=EXIT_CODES["incomplete"] if refused or left else 0,
     )
+
+
+def schema(participle: str) -> Schema:
+    """Of the answer with --json: whole queues or pools, and jobs."""
+    from inturn.core.schema import TEXT, either, many, maybe, one_of, record
+
+    done: dict[str, Schema] = {"result": one_of((participle, acting.UNCHANGED)), "problem": maybe(TEXT)}
+    lanes = (record({kind: TEXT, **done}) for kind in ("queue", "pool"))
+    return many(either(acting.schema(participle), *lanes))
 
 
 def _name(lane: Lane) -> str:

@@ -45,8 +45,13 @@ VERBS = (
     *("limit", "demo"),
     *("pause", "resume", "retry", "rerun", "edit"),
     *("workers", "queues", "recover", "prune", "doctor"),
+    *("top",),
+    *("completion", "schema"),
 )
 ALIASES = {"ls": "list"}
+
+# What the scripts of `inturn completion` call; it is no verb, and for nobody else.
+COMPLETE = "__complete"
 
 # The exit code of each error code; what is not here is 1.
 EXIT_CODES = {
@@ -69,7 +74,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 # So many objects more than before have the interpreter look for garbage; by itself it does so after 700.
 _GARBAGE_AFTER = 20_000
 
-_BEFORE_THE_VERB = {**GLOBAL, "version": Option("flag", "everywhere", "", "print the version")}
+BEFORE_THE_VERB = {**GLOBAL, "version": Option("flag", "everywhere", "", "print the version")}
 
 
 class _Call(NamedTuple):
@@ -140,7 +145,7 @@ def _run(words: Sequence[str], mode: _Mode) -> int:
 
 def _understand(words: Sequence[str]) -> _Call | None:
     """The verb and its arguments, or None if help or the version was asked for and has been printed."""
-    frame = split(words, _BEFORE_THE_VERB, "inturn --help")
+    frame = split(words, BEFORE_THE_VERB, "inturn --help")
     if "version" in frame.values:
         from inturn import __version__
 
@@ -150,9 +155,15 @@ def _understand(words: Sequence[str]) -> _Call | None:
     if name == "help":
         name, *rest = [*rest[:1], "--help"] if rest else ["help"]
     if name == "help" or "help" in frame.values:
+        from inturn.cli.help import shown
         from inturn.cli.overview import overview
 
-        _say(overview(VERBS))
+        _say(shown(overview(VERBS)))
+        return None
+    if name == COMPLETE:
+        from inturn.cli.complete import answer
+
+        _say(answer(rest[1:]))
         return None
     return _understand_verb(ALIASES.get(name, name), rest, frame.values)
 
@@ -171,7 +182,10 @@ def _understand_verb(name: str, words: Sequence[str], given: dict[str, object]) 
 
     parser = build(name, verb)
     if parse is not None or not {"-h", "--help"}.isdisjoint(_before_dashes(words)):
-        _say(parser.format_help())
+        from inturn.cli.help import shown
+        from inturn.cli.manual import read
+
+        _say(shown(read(parser)))
         return None
     namespace = parser.parse(words, given)
     return _Call(verb, namespace, vars(namespace))

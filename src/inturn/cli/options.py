@@ -85,7 +85,12 @@ def split(words: Sequence[str], options: Mapping[str, Option], help_command: str
 
 
 def unknown_option(written: str, known: Iterable[str], help_command: str) -> InturnError:
-    """The error for an option that does not exist, abbreviations included."""
+    """The error for an option that does not exist, abbreviations included, or belongs to another verb."""
+    named = OPTIONS.get(written.lstrip("-").replace("-", "_"))
+    if named is not None and written.startswith("--"):
+        verbs = f"inturn {named.only} has" if named.only else "inturn run and inturn add have"
+        hint = f"{verbs} it, behind the verb. All options here: {help_command}"
+        return InturnError("usage", f"unknown option {written}", hint)
     close = did_you_mean(written, known)
     return InturnError("usage", f"unknown option {written}{close}", f"All options: {help_command}")
 
@@ -117,7 +122,7 @@ def explain_group(parser: ArgumentParser, title: str, options: Mapping[str, Opti
     group = parser.add_argument_group(title)
     for name, option in options.items():
         switches = ("-h", "--help") if name == "help" else (switch(name),)
-        text = option.help.replace("%", "%%") + ("; repeatable" if option.repeatable else "")
+        text = option.help.replace("%", "%%")
         if name == "help":
             group.add_argument(*switches, action="help", help=text)
         elif option.kind == "flag":

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from inturn.cli.manual import Entry, Group, Page
+from inturn.cli.options import GLOBAL
+from inturn.core.options import switch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_INTRODUCTION = """\
-usage: inturn [--dir PATH] [--config PATH] [--json] VERB …
-
-A durable job scheduler for one machine: no daemon, no central scheduler, one SQLite file.
-
-"""
-
-_OPTIONS = """
-Before or after any verb:
-  --dir PATH     the store (default: $INTURN_DIR, else $XDG_STATE_HOME/inturn)
-  --config PATH  the configuration file (default: $INTURN_CONFIG, else
-                 $XDG_CONFIG_HOME/inturn/inturn.yml)
-  --json         answer with one JSON document
-
-inturn VERB --help explains one verb, inturn --version tells the version.
-"""
+ABOUT = "A durable job scheduler for one machine: no daemon, no central scheduler, one SQLite file."
 
 
-def overview(verbs: Sequence[str]) -> str:
-    """The help of the whole command. This is the one place that loads every verb."""
-    width = max(map(len, verbs))
-    listed = "".join(f"  {verb:{width}}  {_help(verb)}\n" for verb in verbs)
-    return _INTRODUCTION + "verbs:\n" + listed + _OPTIONS
+def overview(verbs: Sequence[str]) -> Page:
+    """The help of the whole command. It loads every verb."""
+    return Page(
+        ("inturn [--dir PATH] [--config PATH] [--json] VERB …",),
+        (ABOUT,),
+        (
+            Group("verbs", tuple(Entry((), verb, verb, summary(verb)) for verb in verbs)),
+            Group(
+                "before or after any verb",
+                tuple(Entry((switch(name),), name, it.metavar, it.help) for name, it in GLOBAL.items()),
+            ),
+        ),
+        ("inturn run -- make -j4", "inturn list", "inturn why 1", "inturn help run"),
+        ("inturn VERB --help explains one verb, and inturn --version tells the version.",),
+    )
 
 
-def _help(verb: str) -> str:
+def summary(verb: str) -> str:
+    """What a verb does, in a few words."""
     module = __import__(f"inturn.cli.verbs.{verb}", fromlist=["HELP"])
     text: str = module.HELP
     return text

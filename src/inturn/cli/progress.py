@@ -70,12 +70,17 @@ class Progress:
 
     def _render(self) -> RenderableType:
         now = self._now()
-        active = [job for job in self._jobs if job.phase in ACTIVE]
-        lines = [_totals(self._jobs, now.mono - self._started.mono)]
-        lines += [_line(job, now) for job in active[:_LINES]]
-        if len(active) > _LINES:
-            lines.append(Text(f"  and {len(active) - _LINES} more", style="dim"))
-        return Group(*lines)
+        return drawing(self._jobs, now, now.mono - self._started.mono)
+
+
+def drawing(jobs: Sequence[Job], now: Now, elapsed: int) -> RenderableType:
+    """The lines for these jobs after `elapsed` microseconds of waiting."""
+    active = [job for job in jobs if job.phase in ACTIVE]
+    lines = [_totals(jobs, elapsed)]
+    lines += [_line(job, now) for job in active[:_LINES]]
+    if len(active) > _LINES:
+        lines.append(Text(f"  and {len(active) - _LINES} more", style="dim"))
+    return Group(*lines)
 
 
 def _totals(jobs: Sequence[Job], elapsed: int) -> Text:

@@ -55,18 +55,23 @@ def remark(console: Console, text: str) -> None:
 
 def jobs(console: Console, views: Sequence[View], wall: int) -> None:
     """One line a job; a narrow terminal gets fewer columns."""
-    if not views:
+    if views:
+        console.print(job_table(views, wall, console.width))
+    else:
         remark(console, "no jobs")
-        return
+
+
+def job_table(views: Sequence[View], wall: int, width: int) -> Table:
+    """A heading, and one line a job, in so many columns of a terminal."""
     columns: list[tuple[str, Callable[[View], Text]]] = [
         ("ID", lambda view: plain(view.job.id)),
         ("STATUS", lambda view: status(view.job.status)),
     ]
     if any(view.job.name is not None for view in views):
         columns.append(("NAME", lambda view: plain(view.job.name or "")))
-    if console.width >= _WIDE:
+    if width >= _WIDE:
         columns.append(("QUEUE/POOL", lambda view: plain(_where(view.job))))
-    if console.width >= _ROOMY:
+    if width >= _ROOMY:
         columns.append(("RUNS", lambda view: plain(_runs(view.job))))
         columns.append(("WHEN", lambda view: plain(when(view, wall))))
         columns.append(("EXIT", lambda view: plain(lines.how_it_ended(view.last_run) or "")))
@@ -74,7 +79,7 @@ def jobs(console: Console, views: Sequence[View], wall: int) -> None:
     table = grid([heading for heading, _ in columns], fixed=("ID", "STATUS", "RUNS", "WHEN", "EXIT"))
     for view in views:
         table.add_row(*(cell(view) for _, cell in columns))
-    console.print(table)
+    return table
 
 
 def _where(job: Job) -> str:

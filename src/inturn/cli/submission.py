@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.moment import Now
+    from inturn.core.schema import Schema
     from inturn.core.spec import Submission
     from inturn.service.context import Context
 else:
@@ -70,8 +71,8 @@ def parse(verb: str, words: Sequence[str], given: dict[str, object], own: Mappin
 
 def understand(words: Words, context: Context, defaults: Mapping[str, object], supervised: bool) -> Asked:
     """The submissions that the words ask for. Raises InturnError for whatever is wrong with them."""
-    from inturn.cli.surroundings import capture, read_env_files
     from inturn.core.request import apply_defaults, build
+    from inturn.service.surroundings import capture, read_env_files
 
     now = context.now()
     given = {name: _as_utf8(value) for name, value in words.values.items() if name in OPTIONS}
@@ -131,6 +132,15 @@ def dry_run(words: Words, context: Context, supervised: bool) -> Result:
 
     asked = understand(words, context, preview.defaults(context), supervised)
     return show(preview.preview(context, asked.submissions))
+
+
+def schema() -> Schema:
+    """Of the answer with --json: the id or ids, or what a dry run tells."""
+    from inturn.cli import dry_run
+    from inturn.core.schema import ID, either, many, record
+
+    told = dry_run.schema()
+    return either(record({"id": ID}), record({"ids": many(ID)}), told, many(told))
 
 
 def _await(context: Context, ids: list[int]) -> int:

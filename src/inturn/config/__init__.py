@@ -38,6 +38,7 @@ class Config(NamedTuple):
     """What a file says. `digest` is the SHA-256 of its bytes in hex; limits are None for unlimited.
 
     `defaults` holds names of options with underscores, and str, int, bool or list[str], in the file's order.
+    `declares_limit` tells a file that says `unlimited` from one that says nothing of the store-wide limit.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Config(NamedTuple):
     max_active_slots: int | None
     pools: tuple[PoolConfig, ...]
     defaults: tuple[tuple[str, object], ...]
+    declares_limit: bool = False
 
 
 def default_path(environ: Mapping[str, str]) -> str:
@@ -119,8 +121,8 @@ def loads(
 
     if len(text) > MAX_BYTES:
         raise InturnError("config_invalid", f"{path}:1: the file is larger than 1 MiB")
-    limit, pools, defaults = check(read(text, path), allowed_defaults, check_default)
-    return Config(path, sha256(text).hexdigest(), limit, pools, defaults)
+    limit, pools, defaults, declares_limit = check(read(text, path), allowed_defaults, check_default)
+    return Config(path, sha256(text).hexdigest(), limit, pools, defaults, declares_limit)
 
 
 def _absolute(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inturn.config import PoolConfig
 from inturn.core.duration import MAX_LIMIT, parse_limit
+from inturn.core.values import is_lane_name
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ def check(
     root: Node,
     allowed_defaults: Collection[str] | None,
     check_default: Callable[[str, object], object] | None,
-) -> tuple[int | None, tuple[PoolConfig, ...], _Defaults]:
-    """The store-wide limit, the pools and the defaults of a file; see inturn.config.loads."""
+) -> tuple[int | None, tuple[PoolConfig, ...], _Defaults, bool]:
+    """What a file declares: limit, pools, defaults, and whether it says something of the limit at all."""
     _check_version(root)
     top = _mapping(root, ("schema_version", "concurrency", "defaults"))
     concurrency: Mapping[str, Node] = {}
@@ -37,6 +38,7 @@ def check(
         limit,
         tuple(_pool(name, node) for name, node in pools.items()),
         _defaults(defaults, allowed_defaults, check_default),
+        "max_active_slots" in concurrency,
     )
 
 
@@ -80,7 +82,7 @@ def _limit(node: Node) -> int | None:
 
 
 def _pool(name: str, node: Node) -> PoolConfig:
-    if not _is_pool_name(name):
+    if not is_lane_name(name):
         raise node.wrong("a pool's name is 1 to 64 letters, digits, '.', '_' or '-', the first no sign")
     if node.items is not None:
         raise node.wrong("it must be a limit or a mapping", "For named slots write {devices: [0, 1]}.")
@@ -92,11 +94,6 @@ def _pool(name: str, node: Node) -> PoolConfig:
     if tuple(entries) != ("slots",):
         raise node.wrong("it needs either slots, alone, or devices")
     return PoolConfig(name, _limit(entries["slots"]))
-
-
-def _is_pool_name(name: str) -> bool:
-    rest = name.replace(".", "").replace("_", "").replace("-", "")
-    return name.isascii() and 1 <= len(name) <= 64 and name[0].isalnum() and rest.isalnum()
 
 
 def _device_pool(name: str, entries: Mapping[str, Node]) -> PoolConfig:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from inturn.core import explain_line, explain_run
 from inturn.core.duration import quoted
 from inturn.core.job import ACTIVE, OUTCOMES
-from inturn.core.phrases import ago, instant, label, printable, rough
+from inturn.core.phrases import ago, instant, label, rough
 from inturn.core.reasons import Reason
+from inturn.core.text import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

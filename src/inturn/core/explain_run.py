@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from inturn.core.phrases import instant, printable, rough, signal_name
+from inturn.core.phrases import instant, rough, signal_name
 from inturn.core.reasons import Reason
+from inturn.core.text import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,11 +12,6 @@ _SPANS = ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "m"), (MINUTE, "m", SECOND,
 _ROUND_FROM = 10
 
 
-def printable(text: str) -> str:
-    """`text` with what a terminal would act upon, or not show, as escapes like those of Python."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def label(job_id: int, name: str | None) -> str:
     """A job as messages call it: `job 7`, or `job 7 ("prepare")`."""
     return f"job {job_id}" if name is None else f"job {job_id} ({quoted(name)})"

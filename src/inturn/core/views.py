@@ -30,7 +30,7 @@ class Filters(NamedTuple):
     """Which jobs are wanted: any of the values of one field, and all of the fields that have values.
 
     `statuses` are words of STATUSES or UMBRELLAS; a tag without a value asks for the tag alone; `arrays` are
-    the ids of arrays.
+    the ids of arrays. `below` is an id: only older jobs, for one page after the other.
     """
 
     statuses: tuple[str, ...] = ()
@@ -39,6 +39,7 @@ class Filters(NamedTuple):
     names: tuple[str, ...] = ()
     tags: tuple[tuple[str, str | None], ...] = ()
     arrays: tuple[int, ...] = ()
+    below: int | None = None
 
 
 class Keeper(NamedTuple):

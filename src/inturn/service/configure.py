@@ -95,10 +95,18 @@ def load(path: str, rules: Rules) -> Config:
     return read
 
 
+def load_if_any(context: Context, rules: Rules) -> Config | None:
+    """What the configuration file says now, or None without one. Raises InturnError `config_invalid`."""
+    if config.signature(context.config_path) is None:
+        require_if_named(context)
+        return None
+    return load(context.config_path, rules)
+
+
 def declared(read: Config) -> list[Pool]:
     """The capacities that a file declares, as the store would have them."""
     found = [Pool(pool.name, pool.slots, True, *pool[2:]) for pool in read.pools]
-    if read.max_active_slots is not None:
+    if read.declares_limit:
         found.append(Pool(STORE, read.max_active_slots, True))
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inturn import config
 from inturn.core.admission import STORE
 from inturn.service import configure
 from inturn.store import settings
@@ -55,7 +54,7 @@ def effective(context: Context, rules: Rules, option: str | None, environ: Mappi
     store = context.store
     known = None if store is None else settings.applied(store)
     pools = [] if store is None else settings.pools(store)
-    read = _read(context, rules)
+    read = configure.load_if_any(context, rules)
     found = (
         Setting("store", context.directory, _origin_of_store(option, environ)),
         Setting("configuration", context.config_path, context.config_origin),
@@ -64,13 +63,6 @@ def effective(context: Context, rules: Rules, option: str | None, environ: Mappi
     )
     pending = () if read is None else tuple(configure.plan(pools, read))
     return Effective(found, _standing(known, read), pending)
-
-
-def _read(context: Context, rules: Rules) -> Config | None:
-    if config.signature(context.config_path) is None:
-        configure.require_if_named(context)
-        return None
-    return configure.load(context.config_path, rules)
 
 
 def _origin_of_store(option: str | None, environ: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ probes: they are the user's commands.
 
 from __future__ import annotations
 
-from inturn import conditions, config
+from inturn import conditions
 from inturn.conditions import Observation, Surroundings
 from inturn.core import transitions
 from inturn.core.decide import before_run
@@ -57,7 +57,7 @@ class _Undo(Exception):
 
 def defaults(context: Context) -> dict[str, object]:
     """The defaults for a submission, without applying the configuration file. Raises `config_invalid`."""
-    read = _read_configuration(context)
+    read = configure.load_if_any(context, submission_rules(context))
     return {} if read is None else dict(read.defaults)
 
 
@@ -84,16 +84,9 @@ def _ring_nobody(_tokens: object) -> None:
     pass
 
 
-def _read_configuration(context: Context) -> Config | None:
-    if config.signature(context.config_path) is None:
-        configure.require_if_named(context)
-        return None
-    return configure.load(context.config_path, submission_rules(context))
-
-
 def _preview(context: Context, store: Store, submissions: Sequence[Submission]) -> list[Preview]:
     now = context.now()
-    read = _read_configuration(context)
+    read = configure.load_if_any(context, submission_rules(context))
     observations = [_look_at_files(one, now) for one in submissions]
     drafts = draft_all(submissions, owned=False, now=now)
     found: list[Preview | tuple[Dossier, Gatherer]] = []

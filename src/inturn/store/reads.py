@@ -75,6 +75,9 @@ def _conditions(filters: Filters, now: Now) -> tuple[list[str], list[Any]]:
         if wanted:
             where.append(f"{column} IN ({', '.join('?' * len(wanted))})")
             values.extend(wanted)
+    if filters.below is not None:
+        where.append("jobs.id < ?")
+        values.append(filters.below)
     for parts, bindings in (_tag_conditions(filters), _status_conditions(filters, now)):
         if parts:
             where.append(f"({' OR '.join(parts)})")

@@ -7,6 +7,7 @@ from inturn.core.moment import Deadline, Stopwatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 # In the order of the fields of Job, with its deadline and stopwatch spread out.
@@ -91,6 +92,6 @@ def condition_from(row: tuple[Any, ...]) -> Condition:
     return Condition._make((*row[:4], Deadline(*row[4:7]), *row[7:]))
 
 
-def marks(columns: tuple[str, ...]) -> str:
-    """As many question marks as there are columns."""
-    return ", ".join("?" * len(columns))
+def marks(values: Sequence[object]) -> str:
+    """As many question marks as there are values or columns."""
+    return ", ".join("?" * len(values))

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
+    from inturn.core.schema import Schema
     from inturn.core.spec import Submission
     from inturn.service.context import Context
+
 
 HELP = "put a command as a job in a queue, for workers to run, and print the job's id"
 EXAMPLES = (
@@ -27,6 +29,7 @@ EXAMPLES = (
 )
 CREATES = True
 TIDIES = "late"
+COMMAND = "word"
 
 
 def parse(words: Sequence[str], given: dict[str, object]) -> Words:
@@ -45,6 +48,11 @@ def execute(words: Words, context: Context) -> Result:
     if words.values.get("dry_run"):
         return submission.dry_run(words, context, supervised=False)
     return submission.submit(words, context, _add, supervised=False)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    return submission.schema()
 
 
 def _add(context: Context, submissions: Sequence[Submission]) -> list[int]:

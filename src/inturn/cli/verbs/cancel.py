@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
     from inturn.service.control import Cancelled
+
 
 HELP = "end jobs: those that wait at once, those that run by TERM, the grace period and KILL"
 EXAMPLES = ("inturn cancel 7", "inturn cancel prepare shard-1", "inturn cancel --tag project=x --yes")
 CREATES = False
 TIDIES = "all"
+
+# What a filter without --status picks, and what completion offers.
+JOBS = ("live",)
+
+_TOLD = {"cancelled": "cancelled", "stopping": "is being stopped", "ended": "had ended before"}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -34,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace, context: Context) -> Result:
     """Cancel the jobs. Raises InturnError `conflict` if all of them had ended, or what `selection` raises."""
-    ids = selection.pick_with_consent(args, context, "live", "cancelled")
+    ids = selection.pick_with_consent(args, context, JOBS, "cancelled")
     results = control.cancel(context, ids)
     refusal = control.refusal(results)
     if refusal is not None:
@@ -60,6 +67,23 @@ def _document(result: Cancelled) -> dict[str, object]:
     }
 
 
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import ID, TEXT, many, maybe, one_of, record
+    from inturn.core.wire_schema import OUTCOME, PHASE
+
+    return many(
+        record(
+            {
+                "id": ID,
+                "name": maybe(TEXT),
+                "result": one_of(_TOLD),
+                "phase": PHASE,
+                "outcome": maybe(OUTCOME),
+            }
+        )
+    )
+
+
 def _sentences(results: Sequence[Cancelled]) -> Iterator[str]:
-    told = {"cancelled": "cancelled", "stopping": "is being stopped", "ended": "had ended before"}
-    return (f"{label(result.job.id, result.job.name)}: {told[result.verdict]}" for result in results)
+    return (f"{label(result.job.id, result.job.name)}: {_TOLD[result.verdict]}" for result in results)

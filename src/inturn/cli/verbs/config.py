@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from inturn.config import Config
+    from inturn.core.schema import Schema
     from inturn.service.configure import Change
     from inturn.service.context import Context
     from inturn.service.effective import Effective, Setting
+
 
 HELP = "show, check and apply the configuration file"
 EXAMPLES = (
@@ -169,7 +171,7 @@ def _told(change: Change) -> str:
     what, nothing = (f"pool {change.name}", "none") if change.name else ("limit", "unlimited")
     before, after = _capacity(change.before) or nothing, _capacity(change.after) or nothing
     if before == after:
-        return f"{what}: {after}, now declared by the file"
+        return f"{what}: {after}, {'no longer' if change.after is None else 'now'} declared by the file"
     return f"{what}: {before} -> {after}"
 
 
@@ -192,3 +194,35 @@ def _pool(pool: Pool) -> dict[str, object]:
             "others": pool.others,
         }
     return document
+
+
+def schema() -> Schema:
+    """Of the answer with --json: of `path`, `validate`, `apply` and `show`, in this order."""
+    from inturn.core.schema import ID, TEXT, always, either, many, mapping, maybe, one_of, record
+    from inturn.core.wire_schema import LIMIT
+
+    devices: dict[str, Schema] = {
+        "devices": many(TEXT),
+        "per_device": ID,
+        "variable": TEXT,
+        "others": one_of(("none", "all")),
+    }
+    plain: dict[str, Schema] = {"name": maybe(TEXT), "slots": LIMIT}
+    pool = either(record(plain), record({**plain, **devices}))
+    value: Schema = {"type": ["string", "integer", "boolean", "array"], "items": TEXT}
+    changes = many(record({"pool": maybe(TEXT), "before": maybe(pool), "after": maybe(pool)}))
+    setting = record({"name": TEXT, "value": either(value, pool), "origin": TEXT})
+    return either(
+        record({"path": TEXT, "origin": TEXT}),
+        record(
+            {
+                "path": TEXT,
+                "valid": always(True),
+                "max_active_slots": LIMIT,
+                "pools": many(pool),
+                "defaults": mapping(value),
+            }
+        ),
+        record({"path": TEXT, "changes": changes}),
+        record({"standing": one_of(("absent", *_PENDING)), "settings": many(setting), "pending": changes}),
+    )

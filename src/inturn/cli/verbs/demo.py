@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from inturn.core.proof import Claim
+    from inturn.core.schema import Schema
     from inturn.core.views import LedgerEntry
     from inturn.service.context import Context
     from inturn.service.demo import Proof, Teller
+
 
 HELP = "run a small pipeline for real, and prove from the ledger that it went as promised"
 EXAMPLES = ("inturn demo", "inturn --dir ./store demo")
@@ -99,6 +101,23 @@ def _document(scene: Scene, proof: Proof) -> dict[str, object]:
         "jobs": [wire.job(view) for view in proof.views],
         "events": [wire.event(entry) for entry in proof.entries],
     }
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import FLAG, TEXT, many, part, record
+
+    return record(
+        {
+            "holds": FLAG,
+            "directory": TEXT,
+            "store": TEXT,
+            "commands": many(TEXT),
+            "claims": many(record({"claim": TEXT, "holds": FLAG, "evidence": TEXT})),
+            "jobs": many(part("job")),
+            "events": many(part("event")),
+        }
+    )
 
 
 def _in_a_pipe(context: Context, scene: Scene) -> Proof:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from inturn.core.health import Finding
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "examine the store: what is wrong, what may go wrong, and what to do about it"
 EXAMPLES = ("inturn doctor", "inturn doctor --repair --yes", "inturn doctor --backup inturn-copy.db")
@@ -58,6 +60,14 @@ def execute(args: Namespace, context: Context) -> Result:
         lambda console: _draw(console, found),
         FAILED if problems else 0,
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json: findings, or the copy that was made."""
+    from inturn.core.schema import COUNT, TEXT, either, many, part, record
+
+    found = record({"problems": COUNT, "findings": many(part("finding")), "repaired": many(TEXT)})
+    return either(found, record({"backup": TEXT}))
 
 
 def _repair(args: Namespace, context: Context) -> list[str]:

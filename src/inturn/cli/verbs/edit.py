@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from inturn.cli.result import Result
     from inturn.core.moment import Now
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
+
 
 HELP = "change jobs that have not been started: place in line, queue, pool, slots, delay, command"
 EXAMPLES = (
@@ -31,6 +33,10 @@ EXAMPLES = (
 )
 CREATES = False
 TIDIES = "all"
+COMMAND = "dashes"
+
+# What a filter without --status picks, and what completion offers.
+JOBS = ("submitting", "waiting", "scheduled", "backoff", "queued", "paused")
 
 # The options of a submission that may be changed, and the fields of Changes that they set.
 _FIELDS = {
@@ -52,9 +58,6 @@ _HELP = {
     "slots": "how many slots",
     "note": "a remark for people; '' removes it",
 }
-
-# What a filter without --status picks.
-_PICKED = ("submitting", "waiting", "scheduled", "backoff", "queued", "paused")
 
 
 def parse(words: Sequence[str], given: dict[str, object]) -> Words:
@@ -104,12 +107,19 @@ def execute(words: Words, context: Context) -> Result:
         )
     # Here --queue and --pool are no filters.
     who = Namespace(**{**words.values, "queue": [], "pool": []})
-    ids = selection.pick_with_consent(who, context, _PICKED, "edited")
+    ids = selection.pick_with_consent(who, context, JOBS, "edited")
     configure.defaults(context, submission_rules(context))  # applies a file that has changed
     acted = edit.edit(context, ids, changes)
     if args.at is not None:
         echo_times({"at": args.at}, now, context.notice)
     return acting.answer(context, acted, "edited", "What has been started is as it is.", _told)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many
+
+    return many(acting.schema("edited"))
 
 
 def _changes(args: Namespace, command: Sequence[str], now: Now) -> Changes:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from inturn.core.schema import Schema
     from inturn.core.views import LedgerEntry
     from inturn.service.context import Context
+
 
 HELP = "show the ledger of all changes of phase"
 EXAMPLES = ("inturn events --job 7", "inturn events --since 120 --follow --json")
@@ -53,6 +55,13 @@ def execute(args: Namespace, context: Context) -> Result:
         lines=lambda: query.events(context, since, args.job, lines.event),
         rich=lambda console: _draw(console, query.events(context, since, args.job, _itself)),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many, part
+
+    return many(part("event"))
 
 
 def _since(text: str) -> int:

@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "show or change how many slots may be in use in the whole store"
 EXAMPLES = ("inturn limit", "inturn limit 4", "inturn limit unlimited")
@@ -35,3 +37,10 @@ def execute(args: Namespace, context: Context) -> Result:
         capacity.set_limit(context, slots)
     store, *_ = query.capacities(context)
     return Result(wire.scope(store), lambda: [lines.limit(store.slots)])
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import part
+
+    return part("scope")

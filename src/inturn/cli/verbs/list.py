@@ -8,7 +8,7 @@ from __future__ import annotations
 from inturn.cli import lines
 from inturn.cli.options import GLOBAL, Words, explain_group, split
 from inturn.cli.result import Result
-from inturn.core.duration import parse_integer, parse_limit
+from inturn.core.duration import parse_duration, parse_integer, parse_limit
 from inturn.core.options import Option, read, switch
 from inturn.core.views import UMBRELLAS, Filters, check_status
 from inturn.errors import InturnError
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from inturn.service.context import Context
 
     T = TypeVar("T")
+    from inturn.core.schema import Schema
+
 
 HELP = "list jobs, the newest first"
 EXAMPLES = (
     "inturn list",
     "inturn list --status active --status queued",
     "inturn list --all --tag project=x --json",
+    "inturn list --status live --watch",
 )
 CREATES = False
 
@@ -51,12 +54,20 @@ _OPTIONS = {
     "array": Option("word", _ANY, "ID", "of one of these arrays", repeatable=True),
     "limit": Option("word", "how many", "N", f"at most so many (default: {DEFAULT_LIMIT})"),
     "all": Option("flag", "how many", "", "every one"),
+    "watch": Option(
+        "word",
+        "how often",
+        "[SECONDS]",
+        "at a terminal: keep the table up to date, with a look every so often (default: 1s)",
+    ),
 }
+_WATCH = "--watch"
+_WATCH_EVERY = "1s"
 
 
 def parse(words: Sequence[str], given: dict[str, object]) -> Words:
     """The options in `words`; `given` are those before the verb. Raises InturnError `usage`."""
-    found = split(words, {**_OPTIONS, **GLOBAL}, "inturn list --help")
+    found = split(_with_interval(words), {**_OPTIONS, **GLOBAL}, "inturn list --help")
     if found.command and "help" not in found.values:
         raise InturnError(
             "usage",
@@ -66,6 +77,15 @@ def parse(words: Sequence[str], given: dict[str, object]) -> Words:
     if "limit" in found.values and "all" in found.values:
         raise InturnError("usage", "--all excludes --limit", "Leave one out.")
     return Words({**given, **found.values}, [])
+
+
+def _with_interval(words: Sequence[str]) -> list[str]:
+    """The words, with the interval of --watch written out where it is left out: it is all that may be."""
+    written = list(words)
+    for place, word in enumerate(words):
+        if word == _WATCH and (place + 1 == len(words) or words[place + 1].startswith("-")):
+            written[place] = f"{_WATCH}={_WATCH_EVERY}"
+    return written
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -79,6 +99,8 @@ def execute(words: Words, context: Context) -> Result:
     """List the jobs that were asked for. Raises InturnError `invalid_value`."""
     filters = _filters(words, context)
     limit = None if "all" in words.values else _limit(words)
+    if "watch" in words.values:
+        return _watch(words, context, filters, limit)
     if words.values.get("json"):
         from inturn.core import wire
 
@@ -87,6 +109,27 @@ def execute(words: Words, context: Context) -> Result:
         lines=lambda: query.listing(context, filters, limit, False, lines.job),
         rich=lambda console: _draw(console, context, filters, limit),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many, part
+
+    return many(part("job"))
+
+
+def _watch(words: Words, context: Context, filters: Filters, limit: int | None) -> Result:
+    import sys
+
+    every = _named(_WATCH, parse_duration, str(words.values["watch"]))
+    if "json" in words.values or sys.stdout is None or not sys.stdout.isatty():
+        raise InturnError(
+            "usage", f"{_WATCH} draws at a terminal", "For a program: inturn events --follow --json"
+        )
+    from inturn.cli.watch import watch
+
+    watch(context, filters, limit, every)
+    return Result()
 
 
 def _filters(words: Words, context: Context) -> Filters:

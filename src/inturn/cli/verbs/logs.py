@@ -16,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "show the output of a job, byte for byte, both streams in the order seen"
 EXAMPLES = (
@@ -61,6 +63,17 @@ def execute(args: Namespace, context: Context) -> Result:
     else:
         output.show(context, job_id, wanted, out)
     return Result()
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import BASE64, FLAG, ID, TEXT, TIME, many, maybe, one_of, record, told
+
+    segment = record(
+        {"run": ID, "at": TIME, "stream": one_of(output.STREAMS), "text": TEXT}, {"text_base64": BASE64}
+    )
+    run = told("null: of all runs, or there is none", maybe(ID))
+    return record({"job": ID, "run": run, "log_incomplete": FLAG, "segments": many(segment)})
 
 
 def _wanted(args: Namespace) -> output.Wanted:

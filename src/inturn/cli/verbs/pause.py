@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inturn.cli.result import Result
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
+
 
 HELP = "hold jobs until they are resumed, processes included; or start nothing more of a queue or pool"
 EXAMPLES = (
@@ -24,8 +26,8 @@ EXAMPLES = (
 CREATES = False
 TIDIES = "all"
 
-# What a filter without --status picks: whatever is not paused yet and can be.
-_PICKED = ("submitting", "waiting", "scheduled", "backoff", "queued", "starting", "running")
+# What a filter without --status picks, and what completion offers: whatever is not paused yet and can be.
+JOBS = ("submitting", "waiting", "scheduled", "backoff", "queued", "starting", "running")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -45,8 +47,13 @@ def execute(args: Namespace, context: Context) -> Result:
     whole = lanes.meant(args, context)
     if whole:
         return lanes.answer(context, *pausing.hold(with_store(context), whole, args.with_running), "paused")
-    acted = pausing.pause(context, selection.pick_with_consent(args, context, _PICKED, "paused"))
+    acted = pausing.pause(context, selection.pick_with_consent(args, context, JOBS, "paused"))
     return acting.answer(context, acted, "paused", "What waits, stands in line or runs can be paused.", _told)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    return lanes.schema("paused")
 
 
 def _told(one: Acted) -> str:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from inturn.core.schema import Schema
     from inturn.core.views import Scope
     from inturn.service.context import Context
+
 
 HELP = "show capacities and who uses them, or change a pool"
 EXAMPLES = (
@@ -33,15 +35,18 @@ _USAGE = "Write: inturn pools, inturn pools set NAME N|unlimited, or inturn pool
 
 def configure(parser: ArgumentParser) -> None:
     """Add the verb's arguments."""
+    parser.usage = "inturn pools\ninturn pools set NAME N|unlimited\ninturn pools remove NAME"
     parser.add_argument(
         "action",
         nargs="?",
         choices=("set", "remove"),
-        metavar="set NAME N|unlimited | remove NAME",
+        metavar="set|remove",
         help="what to do to a pool that the configuration file does not declare; without it: show all",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="the pool")
-    parser.add_argument("slots", nargs="?", metavar="N", help="its slots: a positive integer, or unlimited")
+    parser.add_argument(
+        "slots", nargs="?", metavar="N|unlimited", help="its slots: a positive integer, or unlimited"
+    )
     parser.epilog = f"{parser.epilog}\n\nThe columns in a pipe: {', '.join(lines.SCOPE_COLUMNS)}."
 
 
@@ -62,6 +67,13 @@ def execute(args: Namespace, context: Context) -> Result:
         context = with_store(context)
         capacity.remove_pool(context, args.name)
     return _shown(context)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.wire_schema import scopes
+
+    return scopes()
 
 
 def with_store(context: Context) -> Context:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
     from inturn.service.prune import Pruned
+
 
 HELP = "remove jobs that have ended, with their runs, events and logs"
 EXAMPLES = (
@@ -69,6 +71,14 @@ def execute(args: Namespace, context: Context) -> Result:
         lambda: map(str, done.ids),
         lambda console: console.print(_sentence(done, args.force), markup=False),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import COUNT, FLAG, ID, many, record, told
+
+    kept = record({"depended_on": COUNT, "arrays": COUNT, "alive": COUNT})
+    return record({"removed": told("false: only shown", FLAG), "jobs": many(ID), "kept": kept})
 
 
 def _count(text: str) -> int:

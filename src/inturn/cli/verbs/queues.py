@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from inturn.core.roster import Line
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "show the queues: their jobs, their workers with ceilings, and whether they are settled"
 EXAMPLES = ("inturn queues", "inturn queues --json")
@@ -35,6 +37,13 @@ def execute(_: Namespace, context: Context) -> Result:
         lambda: map(lines.line, found),
         lambda console: _draw(console, found),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many, part
+
+    return many(part("line"))
 
 
 def _draw(console: Console, found: Sequence[Line]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.job import Job
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
 else:
     from inturn.core.records import NamedTuple
@@ -88,6 +89,25 @@ def _document(one: Treated) -> dict[str, object]:
         "status": job.status,
         "outcome": job.outcome,
     }
+
+
+def schema() -> Schema:
+    """Of the answer with --json: what was done, or how it stands with --at-boot."""
+    from inturn.cli import at_boot
+    from inturn.core.schema import ID, TEXT, either, many, maybe, one_of, record
+    from inturn.core.wire_schema import OUTCOME, PHASE, STATUS
+
+    treated = record(
+        {
+            "id": ID,
+            "name": maybe(TEXT),
+            "result": one_of(_SENTENCES),
+            "phase": PHASE,
+            "status": STATUS,
+            "outcome": maybe(OUTCOME),
+        }
+    )
+    return either(many(treated), at_boot.schema())
 
 
 def _sentences(treated: Sequence[Treated]) -> Iterator[str]:

@@ -10,12 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "submit jobs once more, as new jobs, and print their ids"
 EXAMPLES = ("inturn rerun 7", "inturn rerun nightly@latest", "inturn rerun --array 12 --yes")
 CREATES = False
 TIDIES = "all"
+
+# What a filter without --status picks, and what completion offers.
+JOBS = ("ended",)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -35,10 +40,17 @@ def execute(args: Namespace, context: Context) -> Result:
     from inturn.service import configure
     from inturn.service.defaults import submission_rules
 
-    ids = selection.pick_with_consent(args, context, "ended", "submitted again")
+    ids = selection.pick_with_consent(args, context, JOBS, "submitted again")
     configure.defaults(context, submission_rules(context))  # applies a file that has changed
     fresh = rerun.rerun(context, ids, args.with_gates)
     return Result(
         data=[{"id": new, "rerun_of": old} for new, old in zip(fresh, ids, strict=True)],
         lines=lambda: map(str, fresh),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import ID, many, record
+
+    return many(record({"id": ID, "rerun_of": ID}))

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inturn.cli.result import Result
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
+
 
 HELP = "let jobs, or whole queues and pools, that were paused go on"
 EXAMPLES = (
@@ -23,6 +25,9 @@ EXAMPLES = (
 )
 CREATES = False
 TIDIES = "all"
+
+# What a filter without --status picks, and what completion offers.
+JOBS = ("paused",)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -43,8 +48,13 @@ def execute(args: Namespace, context: Context) -> Result:
     if whole:
         found = pausing.release(with_store(context), whole, args.with_running)
         return lanes.answer(context, *found, "resumed")
-    acted = pausing.resume(context, selection.pick_with_consent(args, context, "paused", "resumed"))
+    acted = pausing.resume(context, selection.pick_with_consent(args, context, JOBS, "resumed"))
     return acting.answer(context, acted, "resumed", "See what is paused: inturn list --status paused", _told)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    return lanes.schema("resumed")
 
 
 def _told(one: Acted) -> str:

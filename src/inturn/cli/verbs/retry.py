@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inturn.cli.result import Result
+    from inturn.core.schema import Schema
     from inturn.service.acting import Acted
     from inturn.service.context import Context
+
 
 HELP = "give jobs that have ended another round, under the same id and with a fresh budget"
 EXAMPLES = (
@@ -21,6 +23,9 @@ EXAMPLES = (
 )
 CREATES = False
 TIDIES = "all"
+
+# What completion offers.
+JOBS = ("ended",)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -43,6 +48,13 @@ def execute(args: Namespace, context: Context) -> Result:
     ids = selection.pick_with_consent(args, context, "unsuccessful", "retried")
     acted = retry.retry(context, ids, args.with_dependents)
     return acting.answer(context, acted, "retried", "Only what has ended can have another round.", _told)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many
+
+    return many(acting.schema("retried"))
 
 
 def _told(one: Acted) -> str:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "submit a command as a job with a supervisor of its own, and print the job's id"
 EXAMPLES = (
@@ -25,6 +27,7 @@ EXAMPLES = (
 )
 CREATES = True
 TIDIES = "late"
+COMMAND = "word"
 
 _OWN = {
     **submission.OWN,
@@ -66,6 +69,11 @@ def execute(words: Words, context: Context) -> Result:
     from inturn.service import submit
 
     return submission.submit(words, context, submit.run, supervised=True)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    return submission.schema()
 
 
 def _foreground(words: Words, context: Context) -> Result:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from inturn.core.schema import Schema
     from inturn.core.views import Dossier
     from inturn.service.context import Context
+
 
 HELP = "show everything about a job"
 EXAMPLES = ("inturn show 7", "inturn show shard-1 --env-values", "inturn show 7 --json")
@@ -39,6 +41,13 @@ def execute(args: Namespace, context: Context) -> Result:
         lambda: lines.document(data),
         lambda console: _draw(console, found, args.env_values, context.now().wall),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import part
+
+    return part("dossier")
 
 
 def _draw(console: Console, found: Dossier, values: bool, wall: int) -> None:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from inturn.core.schema import Schema
     from inturn.core.views import Totals, View
     from inturn.service.context import Context
+
 
 HELP = "show totals by state, queue and pool, or the state of some jobs"
 EXAMPLES = ("inturn status", "inturn status 7 shard-1")
@@ -40,6 +42,14 @@ def execute(args: Namespace, context: Context) -> Result:
     return Result(
         data, lambda: map(lines.job, views), lambda console: _draw_jobs(console, views, context.now().wall)
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json: totals, or the jobs that were named."""
+    from inturn.core.schema import either, many, part
+    from inturn.core.wire_schema import totals
+
+    return either(totals(), many(part("job")))
 
 
 def _lines(found: Totals) -> Iterable[str]:

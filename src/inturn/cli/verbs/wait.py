@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from inturn.core.job import Job
+    from inturn.core.schema import Schema
     from inturn.core.views import View
     from inturn.service.context import Context
+
 
 HELP = "wait until jobs are completed; exit with 0 if all succeeded, else with 6"
 EXAMPLES = (
@@ -30,6 +32,9 @@ EXAMPLES = (
 )
 CREATES = False
 TIDIES = "all"
+
+# What completion offers.
+JOBS = ("live",)
 
 # So many of the jobs that did not succeed are told.
 _TOLD = 10
@@ -70,6 +75,13 @@ def execute(args: Namespace, context: Context) -> Result:
 
         return Result(data, code=status_of(context, jobs[0]))
     return Result(data, code=EXIT_CODES["incomplete"] if failed else 0)
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many, part
+
+    return many(part("job"))
 
 
 def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | None) -> list[Job]:

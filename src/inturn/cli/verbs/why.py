@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from inturn.core.job import Job
     from inturn.core.reasons import Reason
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "say why a job is not running, or how it ended, and what would change that"
 EXAMPLES = ("inturn why shard-4", "inturn why 7 --json")
@@ -39,6 +41,14 @@ def execute(args: Namespace, context: Context) -> Result:
         "reasons": [wire.reason(reason) for reason in found],
     }
     return Result(data, lambda: lines.reasons(found), lambda console: _draw(console, job, found))
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import ID, TEXT, many, maybe, part, record
+    from inturn.core.wire_schema import STATUS
+
+    return record({"id": ID, "name": maybe(TEXT), "status": STATUS, "reasons": many(part("reason"))})
 
 
 def _draw(console: Console, job: Job, found: Sequence[Reason]) -> None:

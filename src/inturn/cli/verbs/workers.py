@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from inturn.core.roster import Member
+    from inturn.core.schema import Schema
     from inturn.service.context import Context
+
 
 HELP = "show the processes that own jobs: workers, supervisors, and whether they live"
 EXAMPLES = ("inturn workers", "inturn workers --json")
@@ -35,6 +37,13 @@ def execute(_: Namespace, context: Context) -> Result:
         lambda: map(lines.member, found),
         lambda console: _draw(console, found, context.now().wall),
     )
+
+
+def schema() -> Schema:
+    """Of the answer with --json."""
+    from inturn.core.schema import many, part
+
+    return many(part("member"))
 
 
 def _draw(console: Console, found: Sequence[Member], wall: int) -> None:

@@ -59,7 +59,6 @@ inturn.store.gates: edges and conditions
 inturn.store.held: what is paused as a whole
 inturn.store.jobs: the commit
 inturn.store.migrate: the version of the schema
-inturn.store.newcomers: rows of new jobs
 inturn.store.rows: records to rows
 inturn.store.settings: capacities
 inturn.store.settle: what follows from the end of a job
@@ -101,6 +100,7 @@ inturn.service.owned: stores a job with its owner
 inturn.service.standby: the supervisor that waits
 inturn.service.submit: the use case
 inturn.service.surroundings: directory, environment, umask
+inturn.store.newcomers: rows of new jobs
 inturn.store.owners: the registry
 select: waits for the supervisor's answer
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inturn.store.newcomers import insert_rows
 from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edge_from
 
 TYPE_CHECKING = False
@@ -36,6 +35,8 @@ def insert_all(
     store: Store, edges: Iterable[tuple[int, int, tuple[str, ...]]], conditions: Iterable[Condition]
 ) -> None:
     """Store the gates of new jobs; each edge is a job, the one that it waits for, and the outcomes wanted."""
+    from inturn.store.newcomers import insert_rows  # no owner stores new jobs
+
     insert_rows(
         store,
         "edges",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.core import transitions
-from inturn.store import admissions, gates, newcomers, settle
+from inturn.store import admissions, gates, settle
 from inturn.store.rows import (
     EVENT_COLUMNS,
     JOB_COLUMNS,
@@ -38,6 +38,8 @@ def insert(
     store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
 ) -> Job:
     """Store one new job, without its gates, and say in the ledger that it was submitted."""
+    from inturn.store import newcomers  # no owner stores new jobs
+
     draft = newcomers.draft(submission, gated, owner is not None, now)
     (job_id,) = newcomers.insert_all(store, [draft], [owner], [environment], now)
     return transitions.submit(submission, gated, owner, now)._replace(id=job_id)

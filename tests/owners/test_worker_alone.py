@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -73,13 +74,13 @@ class Workshop:
         policy: Policy | None = None,
         after: Job | None = None,
         conditions: tuple[Condition, ...] = (),
-        wait_abort_at: int | None = None,
+        **fields: Any,
     ) -> Job:
         """A job in the worker's queue, as the worker itself might add it."""
         spec = make_spec(
             policy,
-            wait_abort_at=wait_abort_at,
-            argv=(b"sh", b"-c", script.encode()),
+            argv=fields.pop("argv", (b"sh", b"-c", script.encode())),
+            **fields,
             cwd=os.fsencode(self.root),
             environment=(b"PATH=" + os.environb[b"PATH"],),
         )
@@ -164,6 +165,51 @@ def test_it_claims_what_it_has_put_back_in_line_for_a_dead_worker(workshop: Work
     workshop.clock.ahead += 2 * owners.RENEW_EVERY
     assert workshop.work_until_ended(job.id).outcome == "success"
     assert [run.outcome for run in workshop.runs(job.id)] == ["cancelled", "success"]
+
+
+def test_it_outlives_a_job_that_cannot_be_started_however_often_it_is_tried_at_once(
+    workshop: Workshop,
+) -> None:
+    many = Policy(run_limit=400, failure_limit=400)
+    hopeless = workshop.add(policy=many, argv=(b"/there/is/no/such/program",))
+    after_it = workshop.add()
+    assert workshop.work_until_ended(after_it.id).outcome == "success"
+    assert workshop.work_until_ended(hopeless.id).outcome == "failure"
+    assert workshop.job(hopeless.id).runs == 400
+
+
+@pytest.mark.parametrize("number", range(1, 13))
+def test_a_job_that_it_has_claimed_again_is_run_once_a_run_whatever_fails_then(
+    workshop: Workshop, number: int
+) -> None:
+    job = workshop.add('echo "$INTURN_RUN" >> ran; exit 1', Policy(run_limit=5, failure_limit=5))
+    left = number
+
+    def ask(sql: str) -> None:
+        nonlocal left
+        # From the first end of a run on, which claims the job again, one statement fails.
+        if workshop.job(job.id).runs > 1 and sql not in ("COMMIT", "ROLLBACK"):
+            left -= 1
+            if left == 0:
+                raise apsw.IOError("disk I/O error")
+
+    with tapped(workshop.store, ask):
+        assert workshop.work_until_ended(job.id).outcome == "failure"
+    started = [run.number for run in workshop.runs(job.id) if run.outcome == "failure"]
+    assert [int(line) for line in (workshop.root / "ran").read_text().split()] == started
+    assert len(started) == 5
+
+
+def test_a_job_that_is_gone_before_it_has_looked_again_is_none_of_its_business(workshop: Workshop) -> None:
+    gone = workshop.add(conditions=(Condition(0, 0, "file", b"never"),))
+    workshop.worker.turn()
+    now = workshop.clock()
+    with workshop.other.writing():
+        cancelled = Event("cancelled", "completed", "requested", "cancelled")
+        jobs.commit(workshop.other, [transitions.apply(workshop.job(gone.id), cancelled, now)], now)
+        workshop.other.execute("DELETE FROM jobs WHERE id = ?", (gone.id,))
+    after_it = workshop.add()
+    assert workshop.work_until_ended(after_it.id).outcome == "success"
 
 
 def test_a_run_that_it_does_not_know_to_have_claimed_is_not_taken_for_the_one_before(

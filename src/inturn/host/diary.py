@@ -28,9 +28,14 @@ class keep:  # noqa: N801 - used like a function
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not isinstance(error, SystemExit):
-            import traceback
+            note(self._path, error)
 
-            _write(self._path, "".join(traceback.format_exception(error)))
+
+def note(path: str, error: BaseException) -> None:
+    """Write an exception with its traceback into the diary at `path`. Raises nothing."""
+    import traceback
+
+    _write(path, "".join(traceback.format_exception(error)))
 
 
 def _write(path: str, text: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.polling import jittered, poll_interval
 from inturn.errors import InturnError
-from inturn.host import faults, wake
+from inturn.host import diary, faults, wake
 from inturn.owners import vigil
 from inturn.owners.task import Task
 from inturn.store import jobs, owners
@@ -13,7 +15,7 @@ from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from inturn.core.moment import Now
     from inturn.owners.tools import Tools
@@ -44,6 +46,7 @@ class Owner:
         self._look_for_store_at = 0
         self._cut_off = False
         self._failed = False
+        self._noted: set[str] = set()
         self._look_at = tools.now().mono + owners.RENEW_EVERY
 
     def turn(self, extra: Sequence[int] = ()) -> set[int]:
@@ -56,15 +59,8 @@ class Owner:
         wake.drain(self._fifo)
         if self._is_cut_off():
             self._wind_up()
-        try:
-            waits = self._work()
-            self._failed = False
-        except (InturnError, CommitUnknown):
-            # The store is locked, or its disk is full or failing. Nothing is forced: what runs goes on, and
-            # when the store can be read again, it says what was committed.
-            self._look_afresh()
-            self._failed = True
-            waits = [AFTER_ERROR]
+        self._failed = False
+        waits = self._work()
         if self.finished():
             return set()
         watched = [fd for task in self.tasks for fd in task.descriptors()]
@@ -73,21 +69,43 @@ class Owner:
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""
-        self._observe()
-        waits = [jittered(self._interval, self._tools.draw()), *self._seek()]
+        waits = self._attempt(self._observe)
+        if self._failed:
+            return waits
+        waits += self._attempt(self._seek)
         # The end of a run may bring another task, which is looked at in the same round.
         number = 0
         while number < len(self.tasks):
             task = self.tasks[number]
-            wait = task.advance()
+            waits += self._attempt(lambda task=task: self._advance(task))  # type: ignore[misc]
             if task.done:
                 self.tasks.remove(task)
-                waits.append(0)
             else:
                 number += 1
-                if wait is not None:
-                    waits.append(wait)
-        return waits + self._keep_up()
+        return waits + self._attempt(self._keep_up)
+
+    def _attempt(self, act: Callable[[], list[int]]) -> list[int]:
+        """Do something; if the store fails it, all the rest goes on: signals, time limits, the lease.
+
+        The store is locked, or its disk is full or failing. Nothing is forced: when the store can be read
+        again, it says what was committed. What has not been seen before is written down: it may be a fault of
+        ours.
+        """
+        try:
+            return act()
+        except (InturnError, CommitUnknown) as error:
+            if str(error) not in self._noted:
+                self._noted.add(str(error))
+                diary.note(os.path.join(self._tools.directory, diary.FILE_NAME), error)
+            self._look_afresh()
+            self._failed = True
+            return [AFTER_ERROR]
+
+    def _advance(self, task: Task) -> list[int]:
+        wait = task.advance()
+        if task.done:
+            return [0]
+        return [] if wait is None else [wait]
 
     def _seek(self) -> list[int]:
         """Look for more to do; returns when to look again (µs). A supervisor has its one job."""
@@ -97,8 +115,11 @@ class Owner:
         """Whether there is nothing left to do."""
         return not self.tasks
 
-    def _observe(self) -> None:
-        """Look at the store: whatever others have committed shows in its version."""
+    def _observe(self) -> list[int]:
+        """Look at the store: whatever others have committed shows in its version.
+
+        Returns when to look again (µs).
+        """
         store = self._tools.store
         stirred, store.stirred = store.stirred, set()
         version = store.version()
@@ -106,13 +127,14 @@ class Owner:
             for task in self.tasks:
                 if task.job.id in stirred:
                     task.reload()
-            return
+            return [jittered(self._interval, self._tools.draw())]
         was_unread, self._version = self._version == UNREAD, version
         self._interval = poll_interval(owners.count_live(store))
         for task in self.tasks:
             task.reload()
         if was_unread:
             self._find_own_jobs()
+        return [jittered(self._interval, self._tools.draw())]
 
     def ask_to_stop(self) -> None:
         """Begin nothing more. The owner of one job has nothing else to begin."""

@@ -50,4 +50,3 @@ class Presence:
         signal.set_wakeup_fd(self.fifo, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: call())
-

@@ -99,7 +99,10 @@ class Task:
     def reload(self) -> None:
         """Read the job again, since the store has changed."""
         fresh = jobs.load(self._store, self.job.id)
-        assert fresh is not None, "a job that has an owner is not pruned"
+        if fresh is None:  # it was cancelled and pruned since we looked
+            self.job = self.job._replace(owner=None)
+            self.let_go()
+            return
         if fresh.revision != self.job.revision:
             self._spec = specs.load(self._store, fresh.id)  # It may have been edited.
         self.job = fresh
@@ -243,13 +246,10 @@ class Task:
                 owners.retire(self._store, tools.owner)
             if meanwhile is not None:
                 afterwards = meanwhile(self.job.id, now)
-        try:
-            # What comes next is started first: it runs while we clear away what was.
-            if afterwards is not None:
-                afterwards()
-        finally:
-            for transition in chain:
-                self._committed(transition)
+        for transition in chain:
+            self._committed(transition)
+        if afterwards is not None:
+            afterwards()
 
     def _committed(self, transition: transitions.Transition) -> None:
         self.job = transition.after
@@ -428,7 +428,7 @@ class Task:
     def _identify(self, run: Run) -> None:
         """Record which process the run is, apart from any transition."""
         with faults.commit("identify", self._store.writing(durable=False)):
-            jobs.write_run(self._store, run)
+            jobs.identify(self._store, run, self._tools.owner)
         self._bind_at = None
 
     def _signal(self, how: str, now: Now) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.moment import Now
-    from inturn.core.transitions import Transition
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
@@ -55,7 +54,7 @@ class Worker(Owner):
     def claim_meanwhile(self, ended: int, now: Now) -> Callable[[], None] | None:
         """Claim the next job in the transaction that ends another; see `Tools.meanwhile`."""
         taken = sum(task.holds_slots and task.job.id != ended for task in self.tasks)
-        if self._exhausted or taken >= self._orders.places:
+        if self._exhausted or self._stops_asked or taken >= self._orders.places:
             admissions.wake_admissible(self._tools.store, now, self._tools.owner)
             return None
         result = claim.take_next(self._tools, self._orders.queues, now, draining=False)
@@ -63,12 +62,7 @@ class Worker(Owner):
             admissions.wake_admissible(self._tools.store, now, self._tools.owner)
             return None
         admitted = result.admitted
-        return lambda: self._start(admitted)
-
-    def _start(self, admitted: Transition) -> None:
-        task = Task(self._tools, admitted.after, admitted.event.run)
-        self.tasks.append(task)
-        task.advance()
+        return lambda: self.tasks.append(Task(self._tools, admitted.after, admitted.event.run))
 
     def work(self) -> None:
         """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""
@@ -161,8 +155,8 @@ class Worker(Owner):
         found = claim.adopt_gates(self._tools, self._orders.queues, claim.GATES_AT_MOST - looking)
         for job_id in found:
             job = jobs.load(self._tools.store, job_id)
-            assert job is not None
-            self.tasks.append(Task(self._tools, job))
+            if job is not None:  # else it was cancelled and pruned at once
+                self.tasks.append(Task(self._tools, job))
         self._gates_seen_at = UNREAD if looking or found else self._version
 
     def _heed_stops(self) -> None:

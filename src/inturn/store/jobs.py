@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 _INSERT_RUN = f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}) VALUES ({marks(RUN_COLUMNS)})"
 _RUN_CHANGES = ", ".join(f"{column} = ?" for column in RUN_COLUMNS[2:])
 _UPDATE_RUN = f"UPDATE runs SET {_RUN_CHANGES} WHERE job_id = ? AND number = ?"
+_IDENTIFY = """
+    UPDATE runs SET native_id = ?, executable = ?, started_at = ?,
+        watch_used = ?, watch_wall = ?, watch_mono = ?, watch_boot = ?
+    WHERE job_id = ? AND number = ? AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND owner = ?)
+"""
 _EVENT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({marks(EVENT_COLUMNS)})"
 
 
@@ -70,7 +75,9 @@ def commit(
     `me` is the owner that commits, None for anybody else. Those whom a transition concerns are noted to be
     woken after the commit: the job's owner, the owners of dependents, those who may now be admitted; not the
     last ones if `wake` is false, because more is to come in the same transaction.
-    Raises Stale if a job has changed since it was read: nothing of the transaction may then be kept.
+    A transition may go on from the one before it: the last of such a chain changes the row of the job, and
+    has the effects, of all of them. Raises Stale if a job has changed since it was read: nothing of the
+    transaction may then be kept.
     """
     freed = False
     base: Job | None = None
@@ -78,16 +85,15 @@ def commit(
     known = {transition.before.id for transition in todo}
     limit = settle.AT_MOST
     for number, transition in enumerate(todo):
-        before, after = transition.before, transition.after
-        _record(store, transition)
-        # Of transitions that follow one upon the other, the last one writes the rows for all of them.
-        base = base or before
         following = todo[number + 1] if number + 1 < len(todo) else None
-        if following is None or following.before is not after:
-            _write(store, base, transition)
-            base = None
-        elif transition.event.run is not None and following.event.run is not None:
+        if following is not None and following.before is not transition.after:
+            following = None
+        _record(store, transition, with_run=following is None or following.event.run is None)
+        base = base or transition.before
+        if following is not None:
             continue
+        before, after, base = base, transition.after, None
+        _write(store, before, transition)
         if after.queue and before.phase != after.phase:
             _mind_deadlines(store, before, after, now)
         if before.owner is not None and before.owner != me:
@@ -155,16 +161,22 @@ def _write(store: Store, base: Job, transition: Transition) -> None:
         raise Stale(f"job {base.id} is no longer at revision {base.revision}")
 
 
-def _record(store: Store, transition: Transition) -> None:
+def _record(store: Store, transition: Transition, with_run: bool) -> None:
     """Write the event of a transition, and the run as it is after it."""
     before, after, event = transition.before, transition.after, transition.event
-    if event.run is not None:
+    if with_run and event.run is not None:
         write_run(store, event.run, new=event.kind == "admitted")
     run = after.runs or None
     store.execute(
         _EVENT,
         (after.id, transition.at, event.kind, before.phase, after.phase, event.reason or event.outcome, run),
     )
+
+
+def identify(store: Store, run: Run, owner: int) -> None:
+    """Store which process a run is, on behalf of the owner of its job; nothing, if that is another by now."""
+    values = (run.native_id, run.executable, run.started_at, *run.watch, run.job_id, run.number, owner)
+    store.execute(_IDENTIFY, values)
 
 
 def write_run(store: Store, run: Run, new: bool = False) -> None:

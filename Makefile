@@ -21,7 +21,7 @@ TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format diagram man screenshots tests bench clean
+.PHONY: help demo test lint format diagram man docs screenshots tests bench clean
 .PHONY: pure simulation processes rest simulate
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make simulate SEEDS=100000 START=1    so many random histories with crashes, beyond those of make tests"
 	@echo "make format  let ruff lay the code out  make diagram draw the state machine in docs/"
 	@echo "make man     write the manual pages in docs/man"
+	@echo "make docs    build the documentation as a site, in build/site"
 	@echo "make screenshots   draw the pictures in docs/img"
 	@echo "make bench   what inturn costs, beside its neighbours and the machine itself; BENCH=--quick for less"
 	@echo "make clean   remove what was built here"
@@ -58,6 +59,12 @@ diagram: $(VENV)/.stamp-run
 
 man: $(VENV)/.stamp-run
 	$(BIN)/python -m tools.man_pages
+
+# Fails on a link that leads nowhere, and on a page that nothing leads to; not with --quiet, which hides warnings
+# from --strict as well. The variable silences an advertisement.
+docs: $(VENV)/.stamp-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "build/site/index.html"
 
 screenshots: $(VENV)/.stamp-dev
 	$(BIN)/python -m tools.screenshots
@@ -136,3 +143,7 @@ $(VENV)/.stamp-dev: pyproject.toml $(VENV)/.stamp-place $(VENV)/.stamp-pip
 	$(PIP) install --editable '.[dev]'
 	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.stamp-run $@
+
+$(VENV)/.stamp-docs: pyproject.toml $(VENV)/.stamp-run
+	$(PIP) install --editable '.[docs]'
+	@touch $@

@@ -16,19 +16,12 @@ from inturn.core.environment import OWN_VARIABLES
 from inturn.core.job import OUTCOMES, PHASES
 from inturn.errors import CODES
 from tests.arch.sources import ROOT, modules, parse
+from tests.pages import DOCS, PAGES, blocks
 from tools.state_diagram import DOCUMENT, redrawn
-
-DOCS = ROOT / "docs"
-README = ROOT / "README.md"
-PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
 
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-
-def _blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -40,11 +33,15 @@ def test_no_page_shows_a_verb_that_does_not_exist() -> None:
     shown = {
         (page.name, verb)
         for page in PAGES
-        for code in (*_blocks(_read(page), "(?:sh)?"), *re.findall(r"(?<!`)`([^`\n]+)`", _read(page)))
+        for code in (*_shown(page), *re.findall(r"(?<!`)`([^`\n]+)`", _read(page)))
         for verb in re.findall(r"(?:^|[;&|(]) *inturn ([a-z]+)\b", code, re.MULTILINE)
     }
     assert ("README.md", "run") in shown
     assert not {(page, verb) for page, verb in shown if verb not in (*VERBS, *ALIASES)}
+
+
+def _shown(page: Path) -> list[str]:
+    return [block.text for block in blocks(page, "", "sh")]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -82,7 +79,7 @@ def _configuration_keys() -> set[str]:
 
 
 def test_every_configuration_file_that_is_shown_is_valid(tmp_path: Path) -> None:
-    shown = [block for page in PAGES for block in _blocks(_read(page), "yaml")]
+    shown = [block.text for page in PAGES for block in blocks(page, "yaml")]
     assert shown
     for block in shown:
         file = tmp_path / "inturn.yml"

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-
 import pytest
 
-from tests.arch.sources import ROOT
-from tests.e2e.harness import INTURN, Cli
+from tests.e2e.harness import Cli
+from tests.e2e.tour import follow
+from tests.pages import README
 
 
 @pytest.fixture
 def tour(cli: Cli) -> str:
     """What the README's shell commands print, run one after the other in one shell."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    script = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    done = subprocess.run(
-        ["sh", "-eu"],
-        input=script.encode(),
-        capture_output=True,
-        env=cli.environment({"PATH": f"{os.path.dirname(INTURN)}:{os.environ['PATH']}"}),
-        cwd=cli.root,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
+    return follow(README, cli)
 
 
 def test_the_tour_runs_to_its_end_and_prints_an_id_for_each_submission(tour: str) -> None:

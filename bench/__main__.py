@@ -55,8 +55,8 @@ def run(
         facts = machine.facts(made.path, (INTURN, *neighbours))
         result = Result(facts, [], {})
         for scenario in chosen:
-            cases = scenario.cases(Setting(sizes, neighbours, made))
             try:
+                cases = scenario.cases(Setting(sizes, neighbours, made))
                 result.records.extend(rounds.measure(scenario.name, cases, made, sizes.rounds, _tell))
             except WRONG as error:
                 result.failures[scenario.name] = str(error)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 
 from bench import process
@@ -139,23 +139,33 @@ class Place:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        while self._at_the_end:
-            try:
-                self._at_the_end.pop()()
-            except Failed:
-                if error is None:
-                    raise
+        # The last comes first, and each comes, whatever becomes of those before it.
+        with ExitStack() as rest:
+            for fd in self._fds:
+                rest.callback(os.close, fd)
+            rest.callback(self._kill)
+            rest.callback(self._terminate)
+            for call in self._at_the_end:
+                rest.callback(self._call, call, error is not None)
+
+    def _call(self, call: Callable[[], object], has_failed: bool) -> None:
+        """What is said of a place that has failed is why it did, and not what did not work after that."""
+        try:
+            call()
+        except Failed:
+            if not has_failed:
+                raise
+
+    def _terminate(self) -> None:
         for started in self._started:
             if started.poll() is None:
                 started.terminate()
-        try:
-            self._reap(patience=20)
-        finally:
-            for pid in self.processes():
-                process.kill(pid, self.path)
-            self._reap(patience=20)
-            while self._fds:
-                os.close(self._fds.pop())
+        self._reap(patience=20)
+
+    def _kill(self) -> None:
+        for pid in self.processes():
+            process.kill(pid, self.path)
+        self._reap(patience=20)
 
     def _reap(self, patience: float) -> None:
         end = time.monotonic() + patience

@@ -11,7 +11,7 @@ from inturn.core.moment import SECOND, Deadline, Now, Stopwatch
 from inturn.core.retry import Policy
 from inturn.core.spec import Spec, Submission
 from inturn.core.transitions import Event, Transition
-from inturn.store import gates, jobs, owners, specs
+from inturn.store import gates, jobs, newcomers, owners, specs
 from inturn.store.db import Store, open_store
 
 BOOT = "0f1e2d3c-present"
@@ -116,6 +116,15 @@ def add_owner(store: Store, token: str, kind: str = "supervisor", now: Now = STA
     return owners.register(store, kind, token, "1:2:boot:4", (5, 6), "0", now)
 
 
+def insert_job(
+    store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
+) -> Job:
+    """Store one new job, without its gates, in the present transaction."""
+    draft = newcomers.draft(submission, gated, owner is not None, now)
+    (job_id,) = newcomers.insert_all(store, [draft], [owner], [environment], now)
+    return transitions.submit(submission, gated, owner, now)._replace(id=job_id)
+
+
 def add_job(
     store: Store,
     submission: Submission | None = None,
@@ -128,7 +137,7 @@ def add_job(
     asked = submission or make_submission(queue="" if owner else "default")
     gated = bool(edges or conditions)
     environment = specs.environment_id(store, asked.spec.environment)
-    job = jobs.insert(store, asked, gated, owner, environment, now)
+    job = insert_job(store, asked, gated, owner, environment, now)
     gates.insert(store, job.id, edges or {}, conditions)
     if owner is None:
         return job

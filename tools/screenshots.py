@@ -18,6 +18,7 @@ from inturn.cli import progress, render
 from inturn.cli.top.app import Top
 from inturn.core.views import Filters, View
 from inturn.service import query
+from inturn.service.estimate import History
 from tools.showcase import Showcase, showcase
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
@@ -81,7 +82,8 @@ def _why(scene: Showcase, console: Console) -> None:
 
 def _wait(scene: Showcase, console: Console) -> None:
     jobs = [view.job for view in _views(scene) if view.job.name is not None]
-    console.print(progress.drawing(jobs, scene.now(), _WAITED))
+    known = History(scene.context).look(jobs)[1]
+    console.print(progress.drawing(jobs, scene.now(), _WAITED, known))
 
 
 async def _top(scene: Showcase) -> str:

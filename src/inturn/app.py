@@ -146,11 +146,14 @@ def tidy(context: Context, thorough: bool = True) -> None:
     Not `thorough`: only if one is late with its lease, which a look at the store tells. What fails here is
     left to the next who looks: it is not what the user has asked for.
     """
+    if context.store is not None:
+        store = context.store
+        _in_passing(lambda: _tidy(context, store, thorough))
+
+
+def _tidy(context: Context, store: Store, thorough: bool) -> None:
     from inturn.store import jobs, owners
 
-    store = context.store
-    if store is None:
-        return
     jobs.catch_up(store, context.now)
     if not (thorough or owners.is_anyone_late(store, context.now())):
         return
@@ -158,25 +161,32 @@ def tidy(context: Context, thorough: bool = True) -> None:
     from inturn.owners.vigil import anyone_dead
 
     if anyone_dead(store, context.directory, context.now(), clock.draw()):
-        _recover_in_passing(context)
+        recover(context)
 
 
 def tend(context: Context, job_ids: Collection[int]) -> None:
     """As `tidy`, for somebody who waits for these jobs: their own owners are looked at as well."""
+    if context.store is not None:
+        store = context.store
+        _in_passing(lambda: _tend(context, store, job_ids))
+
+
+def _tend(context: Context, store: Store, job_ids: Collection[int]) -> None:
     from inturn.owners.vigil import any_dead_owner_of
 
-    if context.store is not None and any_dead_owner_of(context.store, context.directory, job_ids):
-        _recover_in_passing(context)
+    if any_dead_owner_of(store, context.directory, job_ids):
+        recover(context)
     else:
-        tidy(context)
+        _tidy(context, store, thorough=True)
 
 
-def _recover_in_passing(context: Context) -> None:
+def _in_passing(settle: Callable[[], object]) -> None:
+    """Do what is not what was asked for: whoever comes next tries again, and no call fails for it."""
     from inturn.errors import InturnError
     from inturn.store.transaction import CommitUnknown
 
     try:
-        recover(context)
+        settle()
     except (InturnError, CommitUnknown, OSError):
         pass
 
@@ -367,6 +377,6 @@ def _tools(store: Store, directory: str, owner: int) -> Tools:
         from inturn.service.context import Context
 
         context = Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None)
-        _recover_in_passing(context)
+        _in_passing(lambda: recover(context))
 
     return Tools(store, LocalEngine(), clock.now, clock.draw, directory, owner, bury_the_dead)

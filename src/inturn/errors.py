@@ -39,3 +39,10 @@ class InturnError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # By itself it would be made anew of the message alone, when it comes from another process.
         return type(self), (self.code, self.message, self.hint)
+
+
+def unknown_commit(failure: Exception) -> InturnError:
+    """What a user is told of a commit of which nobody knows what became of it."""
+    return InturnError(
+        "failed", str(failure), "It may have been done all the same: look before you try again."
+    )

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from pathlib import Path
+from time import monotonic
 
+import apsw
 import pytest
 
 import inturn
-from tests.e2e.harness import until
+from inturn.api.waiting import _Request
+from inturn.core import transitions
+from inturn.core.layout import DATABASE
+from inturn.core.transitions import Event
+from inturn.host import clock
+from inturn.store import jobs, prune
+from tests.e2e.harness import Cli, until
+from tests.service.scene import Scene
 
 
 def threads() -> list[str]:
@@ -103,3 +113,83 @@ def test_a_coroutine_that_awaits_what_there_is_not_harms_no_other(store: inturn.
         return await waiting
 
     assert asyncio.run(main()).outcome == "cancelled"
+
+
+async def begun(store: inturn.Store, *awaited: inturn.Job) -> list[asyncio.Task[inturn.Result]]:
+    """A coroutine for each job, all of which are being waited for."""
+    tasks = [asyncio.create_task(job.finished()) for job in awaited]
+    while len(store._watch._requests) < len(awaited):
+        await asyncio.sleep(0.01)
+    return tasks
+
+
+def test_a_job_that_is_pruned_is_an_error_for_those_alone_who_wait_for_it(
+    home: Cli, store: inturn.Store
+) -> None:
+    doomed, other = store.add(["true"]), store.add(["true"])
+
+    def end_and_prune(job_id: int) -> None:
+        scene = Scene(home.store)
+        now = clock.now()
+        with scene.store.writing():
+            event = Event("cancelled", "completed", "requested", "cancelled")
+            jobs.commit(scene.store, [transitions.apply(scene.job(job_id), event, now)], now)
+            assert prune.remove(scene.store, [job_id]).ids == (job_id,)
+        scene.close()
+
+    async def main() -> inturn.Result:
+        for_doomed, for_other = await begun(store, doomed, other)
+        end_and_prune(doomed.id)
+        with pytest.raises(inturn.InturnError) as caught:
+            await for_doomed
+        assert caught.value.code == "not_found"
+        other.cancel()
+        return await for_other
+
+    assert asyncio.run(main()).outcome == "cancelled"
+
+
+def test_a_store_that_is_gone_is_an_error_for_all_who_wait_for_its_jobs(
+    home: Cli, store: inturn.Store
+) -> None:
+    array = store.add_array("1-2", ["true"])
+
+    async def main() -> list[str]:
+        tasks = await begun(store, *array)
+        shutil.rmtree(home.store)
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        return [one.code for one in found if isinstance(one, inturn.InturnError)]
+
+    assert asyncio.run(main()) == ["store_unusable"] * 2
+    until(lambda: not threads(), "the end of the thread")
+
+
+def test_a_store_that_is_busy_is_looked_at_again(
+    home: Cli, store: inturn.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = store.add(["true"])
+    job.cancel()
+    store.close()
+    asked: list[float] = []
+
+    def ask() -> float:
+        asked.append(monotonic())
+        return asked[-1]
+
+    # It is asked once when a connection finds the store busy, and once more before that one gives up.
+    monkeypatch.setattr("inturn.store.db.BUSY_DEADLINE", 0)
+    monkeypatch.setattr("inturn.store.db.monotonic", ask)
+    holder = apsw.Connection(str(home.store / DATABASE))
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+
+    async def main() -> None:
+        request = _Request(asyncio.get_running_loop(), [job.id])
+        store._watch._add(request)
+        while len(asked) < 5:
+            await asyncio.sleep(0.01)
+            assert not request.done.done()
+        holder.close()
+        await request.done
+
+    asyncio.run(main())

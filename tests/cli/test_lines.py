@@ -81,11 +81,17 @@ def test_an_event_has_its_documented_columns() -> None:
 def test_a_capacity_tells_who_holds_it() -> None:
     holders = tuple(Holder(job, None, job, "p", "", 1, "", START.wall) for job in (1, 2))
     assert _columns(lines.scope(Scope("p", 4, True, 3, 2, holders, paused=True))) == [
-        *("p", "4", "3", "1", "2", "1:1,2:2", "true")
+        *("p", "4", "3", "1", "2", "1:1,2:2", "true", "-")
     ]
     assert _columns(lines.scope(Scope("", None, False, 0, 0, ()))) == [
-        *("(store)", "unlimited", "0", "unlimited", "0", "-", "false")
+        *("(store)", "unlimited", "0", "unlimited", "0", "-", "false", "-")
     ]
+
+
+def test_a_device_tells_which_jobs_have_it() -> None:
+    holders = tuple(Holder(job, None, 1, "p", "", 1, its, START.wall) for job, its in ((1, "0,1"), (2, "1")))
+    scope = Scope("p", 6, True, 3, 0, holders, ("0", "1", "10"))
+    assert _columns(lines.scope(scope))[-1] == "0:1,1:1+2,10"
 
 
 def test_reasons_are_told_depth_first() -> None:

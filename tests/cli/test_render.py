@@ -13,6 +13,7 @@ from rich.console import Console
 from inturn.cli import render, render_job
 from inturn.core.job import STATUSES
 from inturn.core.moment import MINUTE, SECOND
+from inturn.core.phrases import instant
 from inturn.core.reasons import Agent, Reason
 from inturn.core.retry import Policy
 from inturn.core.views import Dossier, Holder, LedgerEntry, Scope, Totals, View
@@ -83,7 +84,7 @@ def _everything(text: str) -> list[Callable[[Console], None]]:
         lambda console: render.jobs(console, [found.view, _view()], WALL),
         lambda console: render.totals(console, Totals(counts, scopes)),
         lambda console: render.scopes(console, scopes, WALL),
-        lambda console: render.events(console, found.entries),
+        lambda console: render.events(console, found.entries, WALL),
         lambda console: render.reasons(console, found.view.job, found.reasons),
         lambda console: render_job.dossier(console, found, True, WALL),
         lambda console: render_job.dossier(console, found, False, WALL),
@@ -155,7 +156,7 @@ def test_times_are_told_from_now(view: View, told: str) -> None:
 
 def test_where_there_is_nothing_it_is_said() -> None:
     assert _drawn(lambda console: render.jobs(console, [], WALL)).strip() == "no jobs"
-    assert _drawn(lambda console: render.events(console, [])).strip() == "no events"
+    assert _drawn(lambda console: render.events(console, [], WALL)).strip() == "no events"
     nothing = Totals({}, (Scope("", None, False, 0, 0, ()),))
     assert _drawn(lambda console: render.totals(console, nothing)).strip() == "no jobs"
 
@@ -180,3 +181,44 @@ def test_only_what_differs_from_the_usual_is_drawn_of_a_specification() -> None:
     drawn = _drawn(lambda console: render_job.dossier(console, found, False, WALL))
     assert "policy.retry_delay" in drawn
     assert "probe_timeout" not in drawn
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_count_is_torn_from_what_it_counts(width: int) -> None:
+    counts = {("q", "p", status): 1 for status in STATUSES}
+    scope = Scope("", None, False, 0, 0, ())
+    lines = _drawn(lambda console: render.totals(console, Totals(counts, (scope,))), width).splitlines()
+    told = [word for line in lines for word in line.strip().split("  ")]
+    assert {f"1 {status}" for status in STATUSES} <= set(told)
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize(("width", "at"), [(40, "5m ago"), (80, "5m ago"), (120, instant(START.wall))])
+def test_the_time_of_an_event_is_whole_at_any_width(width: int, at: str) -> None:
+    entry = LedgerEntry(9, 7, START.wall, "ended", "running", "completed", "dependency_unsatisfied", 1)
+    assert at in _drawn(lambda console: render.events(console, [entry], WALL), width)
+
+
+def test_who_has_which_device_is_drawn() -> None:
+    holder = Holder(7, "x", 2, "gpu", "", 1, "0,GPU-1", START.wall)
+    scopes = (Scope("", None, False, 2, 0, (holder,)), Scope("gpu", 2, True, 2, 0, (holder,), ("0", "GPU-1")))
+    drawn = _drawn(lambda console: render.scopes(console, scopes, WALL))
+    assert "devices 0, GPU-1" in drawn
+    assert 'job 7 ("x")  for 5m  on 0, GPU-1' in drawn
+
+
+def test_when_something_happened_is_shown_from_a_modest_width_on() -> None:
+    def draw(console: Console) -> None:
+        render.jobs(console, [_view("completed", name="x" * 100)], WALL)
+
+    assert "5m ago" in _drawn(draw, 50)
+
+
+def test_of_very_many_jobs_that_it_waits_for_some_are_drawn_and_the_rest_counted() -> None:
+    found = _dossier("x")
+    edges = tuple(make_edge(parent_id=number) for number in range(100, 1100))
+    found = found._replace(view=found.view._replace(edges=edges), dependents=edges)
+    drawn = _drawn(lambda console: render_job.dossier(console, found, False, WALL))
+    assert "and 982 more; --json has all of them" in drawn
+    assert "and 980 more; --json has all of them" in drawn
+    assert len(drawn.splitlines()) < 100

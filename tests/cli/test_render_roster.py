@@ -54,7 +54,7 @@ def test_a_worker_that_is_about_to_end_says_so() -> None:
 def test_a_queue_tells_who_serves_it(one: Member, told: str) -> None:
     line = Line("gpu", {"queued": 2, "running": 1}, 1, (one,), "active", paused=True)
     text = drawn(lambda console: render_roster.lines(console, [line]))
-    assert text.splitlines() == [
+    assert [row.rstrip() for row in text.splitlines()] == [
         "queue gpu, paused",
         "  2 queued  1 running",
         f"  {told}",
@@ -76,3 +76,13 @@ def test_names_cannot_steer_the_terminal_and_tables_keep_to_it(width: int) -> No
 def test_where_there_is_nothing_that_is_said() -> None:
     assert drawn(lambda console: render_roster.members(console, [], WALL)) == "no process owns a job\n"
     assert drawn(lambda console: render_roster.lines(console, [])) == "no queues\n"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_the_owners_and_what_they_do_fit_any_width(width: int) -> None:
+    supervisor = Member(member().keeper._replace(kind="supervisor"), "0", False, 1, 0, {}, (12,))
+    text = drawn(
+        lambda console: render_roster.members(console, [member(queue=HOSTILE), supervisor], WALL), width
+    )
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert {"PID", "LIFE", "QUEUES", "JOBS"} <= set(text.splitlines()[0].split())

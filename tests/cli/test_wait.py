@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from tests.e2e.conftest import start_worker
 from tests.e2e.harness import INTURN, Cli, until
 
 
@@ -102,3 +103,28 @@ def test_at_a_terminal_the_progress_is_seen_and_goes_away(cli: Cli) -> None:
     out, _ = waiter.communicate(timeout=60)
     os.close(ours)
     assert (waiter.returncode, out) == (0, b"")
+
+
+@pytest.mark.parametrize("verb", ["run", "add"])
+def test_a_submission_that_waits_shows_the_progress_with_an_estimate(cli: Cli, verb: str) -> None:
+    if verb == "add":
+        start_worker(cli)
+    cli.run(verb, "--wait", "--name", "nap", "--", "true").check()
+    ours, theirs = pty.openpty()
+    waiter = subprocess.Popen(
+        [INTURN, verb, "--wait", "--name", "nap", "-c", "while [ ! -e go ]; do sleep 0.05; done"],
+        env=cli.environment({"TERM": "xterm"}),
+        cwd=cli.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    while b"estimate: " not in seen:
+        seen += os.read(ours, 4096)
+    (cli.root / "go").touch()
+    out, _ = waiter.communicate(timeout=60)
+    os.close(ours)
+    assert (waiter.returncode, out) == (0, b"2\n")
+    assert b"by one earlier run" in seen

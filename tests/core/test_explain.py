@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inturn.core.admission import STORE, Capacity, Request, array_scope, decide
-from inturn.core.explain import DEEPEST, Facts, explain, follow
+from inturn.core.explain import DEEPEST, NAMED, Facts, explain, follow
 from inturn.core.explain_line import Place
 from inturn.core.job import OUTCOMES, PHASES, SILENT, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND, Deadline
 from inturn.core.reasons import Agent, Reason
 from inturn.core.retry import Policy
+from inturn.core.roster import Member
 from inturn.core.text import printable
-from inturn.core.views import Holder, Scope
+from inturn.core.views import Holder, Keeper, Scope
 from tests.builders import (
     START,
     at,
@@ -285,7 +286,7 @@ def test_a_job_with_nothing_in_its_way_is_about_to_start() -> None:
 
 @pytest.mark.parametrize(
     ("workers", "code", "fix"),
-    [("none", "no_worker", "inturn work --queue gpu"), ("busy", "workers_busy", "")],
+    [("none", "no_worker", "inturn work --queue gpu"), ("busy", "workers_busy", "inturn work --queue gpu")],
 )
 def test_a_queue_that_nobody_serves_is_told(workers: str, code: str, fix: str) -> None:
     job = make_job(queue="gpu")
@@ -409,3 +410,95 @@ def test_nothing_that_a_user_chose_steers_a_terminal(name: str, diagnostic: str,
     parent = _facts(make_job(in_line=0, id=3, attempts=1, runs=1, due=at(later(SECOND))), last_run=run)
     messages = [reason.message for reason in _all(_why(child, parent))]
     assert [printable(message) for message in messages] == messages
+
+
+def test_of_very_many_dependencies_those_that_failed_are_told_first_and_the_rest_counted() -> None:
+    edges = [make_edge(parent_id=number) for number in range(100, 109)]
+    edges.append(make_edge(parent_id=110, parent_phase="completed", parent_outcome="failure"))
+    facts = _facts(make_job("waiting"), edges=tuple(edges))
+    reasons = _why(facts)
+    assert _codes(reasons) == ["dependency_ended", *["dependency"] * (NAMED - 1), "dependencies"]
+    assert reasons[0].job_id == 110
+    assert reasons[-1].message == "5 more jobs have to end as well"
+    assert [*follow(facts)] == [110, 100, 101, 102, 103]
+
+
+def test_each_worker_of_a_busy_queue_tells_what_keeps_it_from_claiming() -> None:
+    job = make_job(queue="gpu")
+    keeper = Keeper(3, "worker", "token", "4711:1:boot:1", 1, 1, START.wall, None, 0)
+    full = Member(keeper, "0", True, 2, 2, {"gpu": None}, (3, 4))
+    limited = Member(keeper._replace(id=5), "0", True, 2, 0, {"gpu": 1}, ())
+    place = _place(job, workers="busy", servers=(full, limited), occupied=(HOLDER,))
+    (busy,) = _why(_facts(job, place=place))
+    assert (busy.code, busy.fix) == ("workers_busy", "inturn work --queue gpu")
+    assert _codes(busy.because) == ["places", "ceiling", "holder"]
+    assert "worker 3 (process 4711) has 2 of 2 places taken" in _text([busy])
+    assert "fewer than 1 jobs of the queue hold slots, and 1 do" in _text([busy])
+
+
+def test_the_jobs_of_an_array_that_run_instead_are_named() -> None:
+    job = make_job(throttle=5)
+    scope = array_scope(5)
+    place = _place(job, limits={scope: 1}, used={scope: 1}, siblings=(HOLDER,))
+    (reason,) = _why(_facts(job, place=place))
+    assert reason.fix == "inturn list --array 5 --status active"
+    assert [below.job_id for below in reason.because] == [3]
+
+
+def test_a_holder_tells_for_how_long_and_which_devices_it_has() -> None:
+    job = make_job()
+    holder = HOLDER._replace(pool="gpu", devices="0,2")
+    (reason,) = _why(_facts(job, place=_place(job, holders=(holder,))))
+    assert "holds 1 slot (gpu: 0, 2) since " in reason.because[0].message
+    assert reason.because[0].message.endswith(" (5m)")
+
+
+def test_nothing_can_stand_before_the_highest_priority() -> None:
+    job = make_job()
+    older = Request(4, 2**31 - 1, START.wall - 1, 1, "")
+    standing = _why(_facts(job, place=_place(job, [older], before=1, first=((older, None),))))[-1]
+    assert standing.fix == "inturn list --status queued"
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "fix"),
+    [
+        ("file", b"a file", "ls -ld '/home/u/a file'"),
+        ("file", b"/there", "ls -ld /there"),
+        ("probe", b"sh\0-c\0exit 3", "cd /home/u && sh -c 'exit 3'"),
+        ("until", b"", ""),
+    ],
+)
+def test_a_condition_names_the_command_that_sees_what_it_sees(kind: str, argument: bytes, fix: str) -> None:
+    condition = make_condition(kind, argument=argument, due=at(later(HOUR)))
+    (reason,) = _why(_facts(make_job("waiting"), spec=make_spec(cwd=b"/home/u"), conditions=(condition,)))
+    assert reason.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "told", "fix"),
+    [
+        ("timed_out", "run_timeout", "(--run-timeout 1m)", "inturn retry 7"),
+        ("timed_out", "job_timeout", "(--job-timeout 1h)", "inturn retry 7"),
+        ("failure", "run_limit", "as it may have (4)", "inturn retry 7"),
+        ("submission_failed", "no_supervisor", "no supervisor took it over", "inturn retry 7"),
+        ("lost", "owner_died", "cannot be proven", "inturn retry 7"),
+        ("aborted", "wait_deadline", "(--wait-abort-at)", "inturn rerun 7"),
+        ("success", None, "it ended as success", ""),
+    ],
+)
+def test_a_job_that_has_ended_tells_which_limit_it_reached_and_how_to_have_it_again(
+    outcome: str, reason: str | None, told: str, fix: str
+) -> None:
+    spec = make_spec(Policy(run_limit=4), run_timeout=MINUTE, job_timeout=HOUR)
+    job = make_job("completed", outcome=outcome, reason=reason)
+    (found,) = _why(_facts(job, spec=spec))
+    assert told in found.message
+    assert found.fix == fix
+
+
+def test_whoever_made_others_abort_is_retried_with_them() -> None:
+    job = make_job("completed", outcome="aborted", reason="dependency_unsatisfied")
+    parent = make_job("completed", id=3, outcome="failure", reason="run_limit", attempts=1, runs=1)
+    (reason,) = _why(_facts(job, edges=(judged_edge("failure"),)), _facts(parent))
+    assert [found.fix for found in _all([reason]) if found.fix] == ["inturn retry 3 --with-dependents"]

@@ -188,3 +188,60 @@ def test_any_file_is_jobs_or_an_error_that_can_be_shown(data: bytes) -> None:
         found = None
         told = error.message
     assert found or told.isprintable()
+
+
+def mostly(
+    *usual: dict[str, object], seldom: tuple[dict[str, object], ...]
+) -> st.SearchStrategy[dict[str, object]]:
+    return st.sampled_from([*usual * 6, *seldom])
+
+
+COMMANDS = mostly(
+    {"command": ["a"]}, {"command": ["b", "\udcff", ""]}, {"c": "a | b"},
+    seldom=(
+        {"command": ["a\0b"]}, {"command": []}, {"c": 7}, {"command": "ab"}, {"command": ["a", 1]},
+        {"command": ["a"], "c": "a"}, {"command": {"a": 1}}, {"c": None}, {},
+    ),
+)  # fmt: skip
+NAMES = mostly({}, {"name": "x"}, {"name": "y"}, seldom=({"name": "7"}, {"name": None}))
+KEYS = mostly({}, {"key": "k"}, {"key": "l"}, seldom=({"key": 1}, {"key": ["k"]}))
+REFS = mostly({}, {"ref": "r"}, {"ref": None}, seldom=({"ref": ""}, {"ref": 1}))
+OTHERS = mostly(
+    {}, {"slots": 1}, {"slots": 2}, {"slots": "1"}, {"tag": ["t"]}, {"after_success": ["@r"]},
+    seldom=({"slots": True}, {"slots": 1.0}, {"tag": []}, {"array": "1-2"}, {"each": False}, {"slot": 1}),
+)  # fmt: skip
+LINES = st.builds(
+    lambda *parts: {key: part[key] for part in parts for key in part}, NAMES, COMMANDS, REFS, OTHERS
+)
+LINES = LINES | st.builds(lambda line, key: {**line, **key}, LINES, KEYS)
+
+
+def test_lines_that_differ_in_little_are_told_apart() -> None:
+    lines = [{"command": [word], "name": word, "key": word, "ref": word} for word in ("a", "b", "a b")]
+    for word, found in zip(("a", "b", "a b"), parse("\n".join(map(json.dumps, lines))), strict=True):
+        assert (found.spec.argv, found.name, found.key, found.ref) == ((word.encode(),), word, word, word)
+    first = '{"c": "a", "slots": 1}\n'
+    for wrong in ("true", "[1]", "0"):
+        assert refusal(first + f'{{"c": "a", "slots": {wrong}}}').message.startswith("jobs:2: slots")
+    assert [one.name for one in parse('{"c": "a", "name": "x"}\n{"c": "a"}')] == ["x", None]
+
+
+def understood(text: str) -> list[str] | str:
+    """What there is to know of the submissions of a file, or of the error."""
+    try:
+        return [repr(one) for one in parse(text, name="given")]
+    except InturnError as error:
+        return f"{error.code} {error.message} {error.hint}"
+
+
+@given(st.lists(LINES, min_size=1, max_size=12))
+def test_a_line_means_the_same_whatever_lines_stand_before_it(lines: list[dict[str, object]]) -> None:
+    texts = [json.dumps(line) for line in lines]
+    alone = [understood("\n" * number + text) for number, text in enumerate(texts)]
+    wrong = [number for number, told in enumerate(alone) if isinstance(told, str)]
+    if wrong:
+        assert understood("\n".join(texts)) == alone[wrong[0]]
+        # And whatever is right before and after it.
+        texts = ["" if number in wrong else text for number, text in enumerate(texts)]
+    right = [one for told in alone if isinstance(told, list) for one in told]
+    assert understood("\n".join(texts)) == right or not right

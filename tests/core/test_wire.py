@@ -184,4 +184,4 @@ def test_the_store_wide_limit_stands_apart_from_the_pools() -> None:
     assert (document["store"]["slots"], document["store"]["free"]) == (None, None)
     (pool,) = document["pools"]
     assert (pool["name"], pool["slots"], pool["used"], pool["free"], pool["in_line"]) == ("p", 2, 1, 1, 3)
-    assert pool["holders"] == [{"job_id": 7, "name": "x", "slots": 1, "since": AT}]
+    assert pool["holders"] == [{"job_id": 7, "name": "x", "slots": 1, "devices": [], "since": AT}]

@@ -39,6 +39,7 @@ inturn.core.admission: who may have slots
 inturn.core.decide: what to do about a deadline or a gate
 inturn.core.held: queues and pools that are paused as a whole
 inturn.core.job: the records
+inturn.core.layout: the name of the database
 inturn.core.moment: times
 inturn.core.records: named tuples without `typing`
 inturn.core.retry: the policy, as a part of the specification
@@ -47,8 +48,6 @@ inturn.core.transitions: the state machine
 inturn.errors: the one exception
 inturn.host: the package
 inturn.host.clock: reads the clocks
-inturn.host.identity: who a process is
-inturn.host.locks: proof of life
 inturn.host.mounts: whether the store is on a network file system
 inturn.host.paths: the store's files
 inturn.host.wake: tells others after a commit
@@ -92,6 +91,8 @@ inturn.core.graph: cycles within a submission
 inturn.core.request: from options to a specification
 inturn.host.detach: starts the supervisor
 inturn.host.faults: crash points
+inturn.host.identity: who a process is
+inturn.host.locks: proof of life
 inturn.service.configure: applies a changed configuration file
 inturn.service.defaults: of options, from that file
 inturn.service.dependencies: edges
@@ -108,19 +109,11 @@ select: waits for the supervisor's answer
 LISTING = """
 inturn.cli.lines: lines for a pipe
 inturn.cli.verbs.list: the verb
-inturn.core.drain: whether a queue is settled
-inturn.core.explain: why a job is where it is
-inturn.core.explain_line: the same, about the line
-inturn.core.explain_run: the same, about runs
 inturn.core.phrases: words for people
 inturn.core.polling: how often to look
-inturn.core.reasons: one reason
 inturn.core.views: a job as it is shown
-inturn.host.pulse: whether an owner lives
-inturn.service.facts: gathers what explains a job
 inturn.service.query: the use case
 inturn.service.select: selectors of jobs
-inturn.store.lanes: queues
 inturn.store.reads: joins for what is shown
 """
 
@@ -130,19 +123,20 @@ _stat: wanted by `os`
 genericpath: wanted by `os`
 inturn.core.environment: of the run to come
 inturn.core.polling: how often to look
-inturn.engines: the package
 inturn.engines.base: what a run needs
 inturn.engines.local: starts the run
 inturn.engines.process: watches it
+inturn.engines: the package
 inturn.host.detach: the descriptors that a supervisor is given
 inturn.host.diary: where it says what it died of
 inturn.host.faults: crash points
+inturn.host.identity: who a process is
+inturn.host.locks: proof of life
 inturn.host.logs: the run's output
 inturn.host.pulse: whether another owner lives
 inturn.host.room: whether its output was lost for want of space
 inturn.host.spawn: starts programs
 inturn.host.tree: all processes of a run
-inturn.owners: the package
 inturn.owners.acceptance: answers the submitter
 inturn.owners.admit: asks for slots
 inturn.owners.lost: what becomes of a run that nobody saw end
@@ -151,6 +145,7 @@ inturn.owners.supervisor: its life
 inturn.owners.task: its job
 inturn.owners.tools: what it works with
 inturn.owners.vigil: looks whether somebody has died who is in the way
+inturn.owners: the package
 inturn.store.owners: the registry
 os: the system
 posixpath: wanted by `os`

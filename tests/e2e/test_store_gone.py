@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,42 @@ def test_a_foreground_job_that_runs_hands_on_its_exit_code_all_the_same(cli: Cli
     shutil.rmtree(cli.store)
     (cli.root / "go").touch()
     assert end_of(command)[0] == 7
+
+
+def remove(cli: Cli) -> None:
+    """Remove the store."""
+    shutil.rmtree(cli.store)
+
+
+def replace(cli: Cli) -> None:
+    """Have another store in the place of this one."""
+    os.rename(cli.store, cli.root / "elsewhere")
+    cli.run("limit", 9).check()
+
+
+@pytest.mark.parametrize("act", [remove, replace])
+@pytest.mark.parametrize("words", [("wait", "1"), ("logs", "-f", "1"), ("events", "--follow")])
+def test_who_waits_for_what_comes_notices_that_its_store_is_gone(
+    cli: Cli, words: tuple[str, ...], act: Callable[[Cli], None]
+) -> None:
+    job = cli.run("run", "-c", PATIENT).id
+    cli.wait_phase(job, "running")
+    waiting = cli.popen(*words, stdout=subprocess.DEVNULL)
+    until(lambda: has_open(waiting.pid, cli.store / "inturn.db-shm"), "the look at the store")
+    act(cli)
+    code, said = end_of(waiting)
+    assert code == 1
+    assert is_one_line_and_a_hint(said, cli.store)
+    (cli.root / "go").touch()
+    await_idle(cli)
+
+
+def has_open(pid: int, path: Path) -> bool:
+    """Tell whether a process has this file open."""
+    try:
+        return str(path) in [os.readlink(fd.path) for fd in os.scandir(f"/proc/{pid}/fd")]
+    except OSError:
+        return False
 
 
 def test_a_store_that_was_moved_is_left_and_its_jobs_are_taken_over_where_it_is(cli: Cli) -> None:

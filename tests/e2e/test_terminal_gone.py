@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
 import subprocess
-import time
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.e2e.harness import DEADLINE, INTURN, Cli, until
+from tests.e2e.scene import MORTAL
 from tests.e2e.shells import environment, first_line, started
 
 # Ends when the test says so; a hang-up, an interrupt or a closed terminal would end it before.
@@ -151,16 +153,23 @@ def test_a_submitter_that_was_started_with_nohup_does_not_make_the_job_deaf(cli:
 
 
 @pytest.mark.parametrize("many", [1, 3])
-def test_a_submission_that_is_cut_off_is_jobs_that_run_or_nothing(cli: Cli, verb: str, many: int) -> None:
+@pytest.mark.parametrize(("moment", "stored"), [("commit", 0), ("committed", 1)])
+def test_a_submission_that_is_cut_off_is_jobs_that_run_or_nothing(
+    cli: Cli, verb: str, many: int, moment: str, stored: int
+) -> None:
     words = (verb, "--array", f"1-{many}", "--", "true")
-    began = time.monotonic()
-    stored = len(cli.run(*words).ids)
-    whole = time.monotonic() - began
-    for step in range(12):
-        submitter = cli.popen(*words, start_new_session=True)
-        time.sleep(whole * step / 10)  # any moment will do: that is the promise
-        os.killpg(submitter.pid, signal.SIGKILL)
-        submitter.communicate(timeout=DEADLINE)
+    whole = cli.run(*words).ids
+    point = f"{'submit' if verb == 'run' else 'enqueue'}.{moment}"
+    orders = {"role": "command", "point": point, "mark": str(cli.root / "died"), "skip": 0}
+    submitter = subprocess.run(
+        [sys.executable, MORTAL, json.dumps(orders), *words],
+        stdin=subprocess.DEVNULL,
+        env=environment(cli),
+        cwd=cli.root,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert submitter.returncode == -signal.SIGKILL
 
     def ended() -> list[Any]:
         jobs: list[Any] = cli.run("list", "--all", "--json").check().data
@@ -168,5 +177,5 @@ def test_a_submission_that_is_cut_off_is_jobs_that_run_or_nothing(cli: Cli, verb
 
     jobs = until(ended, "the end of every job that was stored")
     assert {job["outcome"] for job in jobs} == {"success"}
-    assert stored == many
-    assert len(jobs) % many == 0
+    assert len(whole) == many
+    assert len(jobs) == many * (1 + stored)

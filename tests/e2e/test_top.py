@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -175,6 +176,16 @@ def test_a_watched_list_shows_what_there_is_room_for(cli: Cli) -> None:
     terminal.process.send_signal(signal.SIGTERM)
     assert terminal.ends() == 128 + signal.SIGTERM
     assert f"\n{ids[-10]} ".encode() not in terminal.seen
+    assert terminal.is_restored()
+    terminal.close()
+
+
+def test_a_watched_list_ends_with_its_store(cli: Cli, job: int) -> None:
+    terminal = Terminal(cli, "list", "--watch", "0.1")
+    terminal.shows(b"lookatme")
+    shutil.rmtree(cli.store)
+    assert terminal.ends() == 1
+    assert b"inturn.db is gone" in terminal.seen
     assert terminal.is_restored()
     terminal.close()
 

@@ -24,7 +24,7 @@ from inturn.service.context import Context
 from inturn.service.control import cancel
 from inturn.store import gates, jobs, owners, specs
 from inturn.store.db import Store, open_store
-from tests.builders import make_spec
+from tests.builders import insert_job, make_spec
 from tests.e2e.harness import until
 
 TOKEN = "life"
@@ -102,7 +102,7 @@ class Life:
             me = owners.register(self.store, "supervisor", TOKEN, who.text(), (1, 1), "0", now)
             environment = specs.environment_id(self.store, wanted.spec.environment)
             gated = bool(edge_outcomes or conditions)
-            job = jobs.insert(self.store, wanted, gated, me, environment, now)
+            job = insert_job(self.store, wanted, gated, me, environment, now)
             gates.insert(self.store, job.id, edge_outcomes, conditions)
         self._fifo = wake.create(paths.owner_files(self.directory, TOKEN)[1])
         self.tools = Tools(self.store, self.engine, self.clock, lambda: 0.5, self.directory, me, lambda: None)

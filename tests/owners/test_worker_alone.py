@@ -27,7 +27,7 @@ from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
 from inturn.store import gates, jobs, owners, specs
 from inturn.store.db import Store, open_store
-from tests.builders import make_spec
+from tests.builders import insert_job, make_spec
 from tests.e2e.harness import until
 from tests.owners.life import Clock
 from tests.tapped import tapped
@@ -89,7 +89,7 @@ class Workshop:
         submission = Submission(spec, queue="default", conditions=wanted)
         with self.store.writing():
             environment = specs.environment_id(self.store, spec.environment)
-            job = jobs.insert(self.store, submission, gated, None, environment, self.clock())
+            job = insert_job(self.store, submission, gated, None, environment, self.clock())
             gates.insert(self.store, job.id, {after.id: ("success", "aborted")} if after else {}, conditions)
         return job
 

@@ -15,6 +15,7 @@ from inturn.service import intake
 from inturn.service.context import Context
 from inturn.store import jobs, owners, specs
 from inturn.store.db import open_store
+from tests.builders import insert_job
 
 
 class Scene:
@@ -50,7 +51,7 @@ class Scene:
                 self.store, "supervisor", f"owner-{count}", "1:1:boot:1", (1, 1), "0", clock.now()
             )
             environment = specs.environment_id(self.store, ())
-            job = jobs.insert(self.store, Submission(spec, name), gated, owner, environment, clock.now())
+            job = insert_job(self.store, Submission(spec, name), gated, owner, environment, clock.now())
         self.happen(job.id, Event("accepted", "waiting" if gated else "queued"))
         return job.id
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +12,10 @@ from inturn.core.job import Job
 from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import Event
 from inturn.errors import InturnError
+from inturn.host import clock
 from inturn.service import control
-from inturn.store import reads
+from inturn.store import reads, settle
+from tests.e2e.harness import until
 from tests.service.scene import Scene
 
 GENEROUS = 60 * SECOND
@@ -214,6 +219,50 @@ def test_a_deadline_of_a_job_that_no_worker_serves_is_settled_by_who_waits_for_i
         ("timed_out", "job_timeout"),
         ("aborted", "dependency_unsatisfied"),
     ]
+
+
+def test_who_waits_goes_on_waiting_when_the_store_is_too_busy_to_settle_anything(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inturn.store.db.BUSY_DEADLINE", 0)
+    job_id = scene.add(job_timeout=MILLISECOND)
+    until(lambda: settle.pending(scene.store, clock.now()), "something overdue")
+    other = Scene(scene.directory)
+    pauses = 0
+
+    def pause(_seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 3:
+            busy.__exit__(None, None, None)
+
+    busy = other.store.writing()
+    busy.__enter__()
+    (job,) = control.wait_for(scene.context, [job_id], GENEROUS, pause=pause)
+    assert (job.reason, pauses) == ("job_timeout", 3)
+    other.close()
+
+
+def remove(directory: Path) -> None:
+    shutil.rmtree(directory)
+
+
+def replace(directory: Path) -> None:
+    os.rename(directory, directory.with_name("elsewhere"))
+    Scene(directory).close()
+
+
+@pytest.mark.parametrize("act", [remove, replace])
+def test_who_waits_notices_that_the_store_is_gone(scene: Scene, act: Callable[[Path], None]) -> None:
+    job_id = scene.submit()
+    acts = [act]
+
+    def pause(_seconds: float) -> None:
+        acts.pop()(scene.directory)
+
+    with pytest.raises(InturnError, match=r"inturn\.db is gone") as caught:
+        control.wait_for(scene.context, [job_id], GENEROUS, pause=pause)
+    assert caught.value.code == "store_unusable"
 
 
 def test_what_depends_on_a_cancelled_job_and_belongs_to_nobody_ends_with_it(scene: Scene) -> None:

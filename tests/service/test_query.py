@@ -16,9 +16,9 @@ from inturn.host import clock, identity, locks
 from inturn.host.paths import OWNERS
 from inturn.service import query
 from inturn.service.facts import life
-from inturn.store import gates, jobs, owners, reads, settings, specs
+from inturn.store import gates, owners, reads, settings, specs
 from inturn.store.settings import Pool
-from tests.builders import make_condition
+from tests.builders import insert_job, make_condition
 from tests.service.scene import Scene
 
 
@@ -171,7 +171,7 @@ def test_why_of_a_wide_graph_stays_readable_and_ends(scene: Scene) -> None:
 
         def add(gated: bool) -> int:
             submission = Submission(spec, queue="default")
-            return jobs.insert(scene.store, submission, gated, None, environment, now).id
+            return insert_job(scene.store, submission, gated, None, environment, now).id
 
         layer = [add(False) for _ in range(30)]
         for _ in range(10):

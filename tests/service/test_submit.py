@@ -16,7 +16,7 @@ from inturn.service.context import Context
 from inturn.service.submit import give_up
 from inturn.store import jobs, owners, specs
 from inturn.store.db import Store
-from tests.builders import START, add_owner, commit, make_submission, new_store
+from tests.builders import START, add_owner, commit, insert_job, make_submission, new_store
 from tests.tapped import tapped, unheard
 
 
@@ -37,7 +37,7 @@ def submitting(store: Store) -> int:
         me = add_owner(store, "silent")
         submission = make_submission()
         environment = specs.environment_id(store, submission.spec.environment)
-        return jobs.insert(store, submission, False, me, environment, START).id
+        return insert_job(store, submission, False, me, environment, START).id
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from unittest import mock
 import apsw
 
 from inturn.core.job import Edge, Job
+from inturn.core.layout import DATABASE
 from inturn.core.moment import SECOND
 from inturn.core.spec import Spec
 from inturn.host import paths
@@ -23,7 +24,7 @@ from inturn.owners import owner as owner_module
 from inturn.owners import recover
 from inturn.service import acting, nursery, relaunch
 from inturn.store import gates, jobs, owners, specs
-from inturn.store.db import FILE_NAME, Store, open_store
+from inturn.store.db import Store, open_store
 from tests.simulation.checker import Checker
 from tests.simulation.clock import Clock
 from tests.simulation.engine import SimulatedEngine
@@ -47,7 +48,7 @@ def make_template(directory: str) -> str:
     store = open_store(directory, lambda _: None)
     store.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     store.close()
-    return os.path.join(directory, FILE_NAME)
+    return os.path.join(directory, DATABASE)
 
 
 class Machine:
@@ -55,7 +56,7 @@ class Machine:
 
     def __init__(self, directory: str, template: str, rng: Random) -> None:
         self.directory = directory
-        self.path = os.path.join(directory, FILE_NAME)
+        self.path = os.path.join(directory, DATABASE)
         paths.create_store_dirs(directory)
         shutil.copyfile(template, self.path)
         self.rng = rng

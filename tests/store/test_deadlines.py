@@ -8,7 +8,7 @@ from inturn.core.job import Job
 from inturn.core.moment import SECOND
 from inturn.core.spec import WantedCondition
 from inturn.core.transitions import Event
-from inturn.store import gates, settle
+from inturn.store import gates, newcomers, settle
 from inturn.store.db import Store
 from tests.builders import (
     CANCEL,
@@ -30,7 +30,7 @@ def watched(store: Store) -> tuple[Job, int]:
         make_spec(job_timeout=5 * SECOND), queue="default", conditions=(WantedCondition("file", b"/there"),)
     )
     job = add_job(store, asked, conditions=(make_condition(),))
-    settle.note_deadlines_of(store, job.id, START)
+    newcomers.note_deadlines(store, job.id, job.id, START)
     worker = add_owner(store, "worker", "worker")
     assert gates.adopt(store, worker, ["default"], 9) == [job.id]
     return reread(store, job), worker

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inturn.store.db import FILE_NAME, Store
+from inturn.core.layout import DATABASE
+from inturn.store.db import Store
 from tests.builders import new_store
 
 
@@ -35,8 +36,8 @@ def test_one_that_was_removed_or_moved_is_not(store: Store, tmp_path: Path) -> N
 
 def test_one_that_was_replaced_is_not(store: Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    shutil.copyfile(tmp_path / FILE_NAME, copy)
-    os.replace(copy, tmp_path / FILE_NAME)
+    shutil.copyfile(tmp_path / DATABASE, copy)
+    os.replace(copy, tmp_path / DATABASE)
     assert not store.is_in_place()
 
 

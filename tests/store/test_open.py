@@ -13,10 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
 from inturn.store import migrate
 from inturn.store.backup import back_up
-from inturn.store.db import FILE_NAME, Store, open_store
+from inturn.store.db import Store, open_store
 from tests.builders import add_job, new_store
 
 # Released stores were made by exactly this file: a change of it would give two schemas one version.
@@ -46,8 +47,8 @@ def pristine(directory: Path) -> Path:
     with store.writing():
         add_job(store)
     close_whole(store)
-    assert os.listdir(directory) == [FILE_NAME]
-    return directory / FILE_NAME
+    assert os.listdir(directory) == [DATABASE]
+    return directory / DATABASE
 
 
 def close_whole(store: Store) -> None:
@@ -66,7 +67,7 @@ def refusal(directory: Path, create: bool = True) -> InturnError:
     with pytest.raises(InturnError) as refused:
         open_store(str(directory), lambda tokens: None, create)
     assert refused.value.code == "store_unusable"
-    assert FILE_NAME in refused.value.message
+    assert DATABASE in refused.value.message
     assert contents(directory) == before
     return refused.value
 
@@ -119,7 +120,7 @@ def test_all_files_of_the_store_are_private_from_the_first_on(tmp_path: Path, ma
             add_job(store)
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
         store.close()
-    assert modes == dict.fromkeys((FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm"), 0o600)
+    assert modes == dict.fromkeys((DATABASE, DATABASE + "-wal", DATABASE + "-shm"), 0o600)
 
 
 def test_without_leave_to_create_nothing_is_created(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def claimed_in_wal(path: Path) -> None:
 
 @pytest.mark.parametrize("interrupted", [Path.touch, claimed, claimed_in_wal])
 def test_a_creation_that_was_interrupted_is_completed(tmp_path: Path, interrupted: Damage) -> None:
-    interrupted(tmp_path / FILE_NAME)
+    interrupted(tmp_path / DATABASE)
     store = new_store(tmp_path)
     with store.writing():
         add_job(store)
@@ -216,7 +217,7 @@ def test_a_damaged_store_is_refused_and_left_as_it_is(tmp_path: Path, damage: Da
 
 @pytest.mark.parametrize("text", ["x", "These are notes.\n", "These are many notes.\n" * 1000])
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE_NAME).write_text(text)
+    (tmp_path / DATABASE).write_text(text)
     assert "not a database" in refusal(tmp_path).message
 
 
@@ -225,7 +226,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path,
 def test_the_database_of_another_program_is_refused_and_left_as_it_is(
     tmp_path: Path, journal_mode: str, marks: str
 ) -> None:
-    connection = apsw.Connection(str(tmp_path / FILE_NAME))
+    connection = apsw.Connection(str(tmp_path / DATABASE))
     connection.pragma("journal_mode", journal_mode)
     connection.execute("CREATE TABLE recipes (name TEXT)")
     connection.execute(marks)
@@ -274,18 +275,18 @@ def test_a_symbolic_link_in_place_of_the_database_is_refused(tmp_path: Path, the
     target = pristine(tmp_path / "elsewhere") if there else tmp_path / "nowhere"
     linked = tmp_path / "store"
     linked.mkdir()
-    (linked / FILE_NAME).symlink_to(target)
+    (linked / DATABASE).symlink_to(target)
     digest = target.read_bytes() if there else None
     with pytest.raises(InturnError) as refused:
         new_store(linked)
     assert refused.value.code == "store_unusable"
-    assert os.listdir(linked) == [FILE_NAME]
+    assert os.listdir(linked) == [DATABASE]
     assert (target.read_bytes() if target.exists() else None) == digest
     assert sorted(os.listdir(tmp_path)) == (["elsewhere", "store"] if there else ["store"])
 
 
 def test_a_directory_in_place_of_the_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).mkdir()
+    (tmp_path / DATABASE).mkdir()
     with pytest.raises(InturnError) as refused:
         new_store(tmp_path)
     assert refused.value.code == "store_unusable"
@@ -322,7 +323,7 @@ def test_migrations_that_were_released_never_change() -> None:
 
 def older(directory: Path) -> Path:
     """A store of this major version to which no migration has been applied yet."""
-    path = directory / FILE_NAME
+    path = directory / DATABASE
     claimed(path)
     connection = apsw.Connection(str(path))
     connection.execute(f"CREATE TABLE old (x); PRAGMA user_version = {migrate.MAJOR * 1000}")
@@ -335,7 +336,7 @@ def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> No
     store = new_store(tmp_path)
     assert store.row("PRAGMA user_version") == (migrate.CURRENT,)
     store.close()
-    backup = tmp_path / f"{FILE_NAME}.backup-{migrate.MAJOR * 1000}"
+    backup = tmp_path / f"{DATABASE}.backup-{migrate.MAJOR * 1000}"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     copy = apsw.Connection(str(backup))
     assert copy.execute("SELECT name FROM sqlite_schema").fetchall() == [("old",)]
@@ -348,11 +349,11 @@ def test_a_file_that_somebody_has_put_in_the_place_of_a_backup_is_not_written_to
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "urandom", lambda size: b"\x07" * size)
-    planted = tmp_path / f"{FILE_NAME}.backup.{'07' * 8}"
+    planted = tmp_path / f"{DATABASE}.backup.{'07' * 8}"
     planted.touch(0o666)
     store = new_store(tmp_path)
     with pytest.raises(FileExistsError):
-        back_up(store.connection, str(tmp_path / f"{FILE_NAME}.backup"))
+        back_up(store.connection, str(tmp_path / f"{DATABASE}.backup"))
     store.close()
     assert planted.read_bytes() == b""
 
@@ -390,7 +391,7 @@ def test_the_switch_to_wal_outlasts_a_reader_for_whom_the_busy_handler_does_not_
 def test_a_store_that_stays_locked_is_busy_and_not_unusable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / FILE_NAME
+    path = tmp_path / DATABASE
     path.touch()
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN EXCLUSIVE")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from inturn import app
-from inturn.errors import InturnError
+from inturn.errors import unknown_commit
 from inturn.host import paths
 from inturn.store.transaction import CommitUnknown
 
@@ -32,7 +32,6 @@ class Connection:
         self.directory = paths.resolve_store(directory or paths.default_store_dir(os.environ))
         self.config = None if config is None else os.path.abspath(config)
         self._context: Context | None = None
-        self._file: tuple[int, int] | None = None
         self._lock = threading.RLock()
         with _forking:
             _all.add(self)
@@ -48,9 +47,7 @@ class Connection:
             try:
                 yield self._opened(create)
             except CommitUnknown as failure:
-                raise InturnError(
-                    "failed", str(failure), "It may have been done all the same: look before you try again."
-                ) from failure
+                raise unknown_commit(failure) from failure
 
     @contextmanager
     def separate(self) -> Iterator[Context]:
@@ -75,19 +72,11 @@ class Connection:
             self._context = None
 
     def _opened(self, create: bool) -> Context:
-        if self._context is None or self._context.store is None or self._identify() != self._file:
+        # A store that was removed and made anew is another one.
+        if self._context is None or self._context.store is None or not self._context.store.is_in_place():
             self.close()
             self._context = app.open_context(self.directory, self.config, create, _log.warning)
-            self._file = self._identify()
         return self._context
-
-    def _identify(self) -> tuple[int, int] | None:
-        """Which file the database is: a store that was removed and made anew is another one."""
-        try:
-            found = os.stat(os.path.join(self.directory, paths.DATABASE))
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     def _before_fork(self) -> None:
         self._lock.acquire()

@@ -14,6 +14,7 @@ from inturn.api.values import microseconds
 from inturn.core.moment import SECOND
 from inturn.errors import InturnError
 from inturn.service import control, query
+from inturn.service.acting import NoSuchJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from inturn.core import job
 
     Awaited: TypeAlias = Job | Array | Iterable[Job | Array]
+
+
+# What is awaited in a store that was busy is looked at again after this pause (seconds).
+_BUSY_PAUSE = 0.1
 
 
 class WaitTimeout(InturnError, TimeoutError):
@@ -77,7 +82,10 @@ class Watch:
         self._busy = False
 
     async def ended(self, job_ids: Sequence[int]) -> None:
-        """Return when these jobs have ended. Raises InturnError as `control.wait_for`."""
+        """Return when these jobs have ended. Raises InturnError as `control.wait_for`.
+
+        While the store is busy, it goes on waiting.
+        """
         # What does not exist is to be told to whoever asks for it, and to nobody else.
         await asyncio.to_thread(self._look_for, job_ids)
         request = _Request(asyncio.get_running_loop(), job_ids)
@@ -109,8 +117,13 @@ class Watch:
                 _wait(self._connection, job_ids, progress=self._tell, pause=self._pause)
             except _Changed:
                 pass
+            except NoSuchJob as problem:
+                self._fail(problem, problem.job_id)
             except BaseException as problem:
-                self._fail(problem)
+                if isinstance(problem, InturnError) and problem.code == "store_busy":
+                    self._changed.wait(_BUSY_PAUSE)
+                else:
+                    self._fail(problem)
 
     def _awaited(self) -> list[int]:
         """The jobs that somebody waits for; if there are none, this thread is done."""
@@ -129,11 +142,13 @@ class Watch:
                     self._requests.discard(request)
                     request.settle(None)
 
-    def _fail(self, problem: BaseException) -> None:
+    def _fail(self, problem: BaseException, job_id: int | None = None) -> None:
+        """Tell those who wait for this job of a problem, or everybody if it is one of the whole store."""
         with self._lock:
-            for request in self._requests:
+            concerned = {one for one in self._requests if job_id is None or job_id in one.open}
+            self._requests -= concerned
+            for request in concerned:
                 request.settle(problem)
-            self._requests.clear()
 
     def _pause(self, seconds: float) -> None:
         if self._changed.wait(seconds):

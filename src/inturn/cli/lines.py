@@ -29,7 +29,7 @@ JOB_COLUMNS = (
 )
 EVENT_COLUMNS = ("id", "at", "job", "from", "to", "kind", "reason", "run")
 REASON_COLUMNS = ("depth", "code", "message", "fix")
-SCOPE_COLUMNS = ("name", "slots", "used", "free", "in_line", "holders", "paused")
+SCOPE_COLUMNS = ("name", "slots", "used", "free", "in_line", "holders", "paused", "devices")
 
 MEMBER_COLUMNS = (
     *("id", "kind", "pid", "life", "accepting", "places", "busy", "queues", "jobs", "lease", "since"),
@@ -75,10 +75,21 @@ def reasons(found: Iterable[Reason], depth: int = 0) -> Iterator[str]:
 
 
 def scope(it: Scope) -> str:
-    """A capacity, in the order of SCOPE_COLUMNS; holders as `JOB:SLOTS`, joined by commas."""
+    """A capacity, in the order of SCOPE_COLUMNS; holders as `JOB:SLOTS`, joined by commas.
+
+    Devices as `DEVICE`, or `DEVICE:JOB+JOB` for one that jobs have, joined by commas.
+    """
     holders = ",".join(f"{holder.job_id}:{holder.slots}" for holder in it.holders)
     paused = yes_or_no(it.paused)
-    return _line(scope_name(it), limit(it.slots), it.used, limit(it.free), it.in_line, holders, paused)
+    devices = ",".join(_device(name, it) for name in it.devices)
+    return _line(
+        scope_name(it), limit(it.slots), it.used, limit(it.free), it.in_line, holders, paused, devices
+    )
+
+
+def _device(name: str, it: Scope) -> str:
+    jobs = "+".join(str(holder.job_id) for holder in it.holders if name in holder.devices.split(","))
+    return f"{name}:{jobs}" if jobs else name
 
 
 def member(it: Member) -> str:

@@ -262,17 +262,10 @@ def _unexpected(error: Exception) -> InturnError:
         import traceback
 
         traceback.print_exception(error)
-    from inturn.store.transaction import CommitUnknown
+    from inturn.cli.unexpected import described
 
-    if isinstance(error, CommitUnknown):
-        return InturnError(
-            "failed", str(error), "It may have been done all the same: look before you try again."
-        )
-    return InturnError(
-        "failed",
-        f"unexpected {type(error).__name__}: {error}",
-        "INTURN_DEBUG=1 shows where it came from.",
-    )
+    found = described(error)
+    return InturnError(found.code, found.message, found.hint or "INTURN_DEBUG=1 shows where it came from.")
 
 
 def _reader_is_gone() -> bool:

@@ -5,6 +5,7 @@ What users chose is shown as text: `printable` escapes what a terminal would obe
 
 from __future__ import annotations
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -35,7 +36,7 @@ STYLES = {
 }
 
 # From this width of the terminal on, a column is worth its place.
-_ROOMY, _WIDE = 70, 100
+_MODEST, _ROOMY, _WIDE = 50, 70, 100
 
 
 def plain(value: object, style: str = "") -> Text:
@@ -73,7 +74,9 @@ def job_table(views: Sequence[View], wall: int, width: int) -> Table:
         columns.append(("QUEUE/POOL", lambda view: plain(_where(view.job))))
     if width >= _ROOMY:
         columns.append(("RUNS", lambda view: plain(_runs(view.job))))
+    if width >= _MODEST:
         columns.append(("WHEN", lambda view: plain(when(view, wall))))
+    if width >= _ROOMY:
         columns.append(("EXIT", lambda view: plain(lines.how_it_ended(view.last_run) or "")))
     columns.append(("COMMAND", lambda view: plain(lines.command(view.argv))))
     table = grid([heading for heading, _ in columns], fixed=("ID", "STATUS", "RUNS", "WHEN", "EXIT"))
@@ -119,8 +122,24 @@ def totals(console: Console, found: Totals) -> None:
 
 
 def _counts(console: Console, by_status: Mapping[str, int]) -> None:
-    told = [Text(f"{count} {name}", style=STYLES[name]) for name in STYLES if (count := by_status.get(name))]
-    console.print(Text("  ").join(told) if told else Text("no jobs", style="dim"))
+    console.print(counts(by_status, console.width))
+
+
+def counts(by_status: Mapping[str, int], width: int) -> Text:
+    """Counts by status side by side, in as many lines as the width asks for: none is torn apart."""
+    told = [(f"{count} {name}", STYLES[name]) for name in STYLES if (count := by_status.get(name))]
+    if not told:
+        return Text("no jobs", style="dim")
+    text = Text()
+    left = width
+    for word, style in told:
+        if left < width:
+            apart = left >= len(word) + 2
+            text.append("  " if apart else "\n")
+            left = left - 2 if apart else width
+        text.append(word, style)
+        left -= len(word)
+    return text
 
 
 def _usage(kind: str, scope: Scope) -> Text:
@@ -134,46 +153,53 @@ def _usage(kind: str, scope: Scope) -> Text:
 
 
 def scopes(console: Console, found: Iterable[Scope], wall: int) -> None:
-    """Each capacity, and under it who holds slots of it."""
+    """Each capacity, and under it who holds slots of it, and which of its devices."""
     for place, scope in enumerate(found):
         if place:
             console.print()
         usage = _usage("pool" if scope.name else "store", scope)
         console.print(usage.append(f", {scope.in_line} in line") if scope.in_line else usage)
         if scope.devices:
-            remark(console, f"  devices {', '.join(map(printable, scope.devices))}")
-        for holder in scope.holders:
-            who = label(holder.job_id, holder.name)
-            since = f"since {instant(holder.granted_at)} ({rough(wall - holder.granted_at)})"
-            console.print(Text(f"  {holder.slots}  {who}, {since}", overflow="fold"))
+            devices = Text(f"devices {', '.join(map(printable, scope.devices))}", style="dim")
+            console.print(Padding(devices, (0, 0, 0, 2)))
+        if scope.holders:
+            console.print(_holders(scope, wall))
 
 
-def events(console: Console, entries: Sequence[LedgerEntry]) -> None:
+def _holders(scope: Scope, wall: int) -> Padding:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for column in range(4 if scope.devices else 3):
+        table.add_column(overflow="fold", ratio=1 if column == 1 else None, no_wrap=column in (0, 2))
+    for it in scope.holders:
+        who = Text(label(it.job_id, it.name))
+        cells = [Text(str(it.slots)), who, plain("for " + rough(wall - it.granted_at))]
+        if scope.devices:
+            cells.append(Text("on " + printable(it.devices).replace(",", ", ")))
+        table.add_row(*cells)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def events(console: Console, entries: Sequence[LedgerEntry], wall: int) -> None:
     """The ledger, a line for each entry."""
     if not entries:
         remark(console, "no events")
         return
-    wide = console.width >= _ROOMY
-    headings = (
-        ("ID", "AT", "JOB", "FROM", "TO", "EVENT", "REASON", "RUN") if wide else ("ID", "JOB", "TO", "REASON")
-    )
-    table = grid(headings, fixed=("ID", "JOB", "TO"))
+    columns: list[tuple[str, Callable[[LedgerEntry], Text]]] = [
+        ("ID", lambda it: plain(it.id)),
+        ("AT", lambda it: plain(instant(it.at) if console.width >= _WIDE else ago(it.at, wall))),
+        ("JOB", lambda it: plain(it.job_id)),
+    ]
+    if console.width >= _ROOMY:
+        columns.append(("FROM", lambda it: plain(it.source or "")))
+    columns.append(("TO", lambda it: plain(it.target, STYLES.get(it.reason or it.target, ""))))
+    if console.width >= _WIDE:
+        columns.append(("EVENT", lambda it: plain(it.kind)))
+    columns.append(("REASON", lambda it: plain(it.reason or "")))
+    if console.width >= _ROOMY:
+        columns.append(("RUN", lambda it: plain(it.run or "")))
+    table = grid([heading for heading, _ in columns], fixed=("ID", "AT", "JOB", "FROM", "TO", "RUN"))
     for it in entries:
-        short = (plain(it.id), plain(it.job_id), plain(it.target, STYLES.get(it.reason or it.target, "")))
-        reason = plain(it.reason or "")
-        if wide:
-            table.add_row(
-                short[0],
-                plain(instant(it.at)),
-                short[1],
-                plain(it.source or ""),
-                short[2],
-                plain(it.kind),
-                reason,
-                plain(it.run or ""),
-            )
-        else:
-            table.add_row(*short, reason)
+        table.add_row(*(cell(it) for _, cell in columns))
     console.print(table)
 
 

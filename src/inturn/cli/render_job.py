@@ -18,7 +18,7 @@ from inturn.core.spec import Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from inturn.core.views import Dossier, LedgerEntry
 
     Row = tuple[str, str | Text]
+
+# So many of the jobs that it waits for, or that wait for it, are shown.
+_MOST = 20
 
 # What the JSON has in seconds.
 _DURATIONS = (
@@ -43,14 +46,22 @@ def dossier(console: Console, found: Dossier, values: bool, wall: int) -> None:
         tree = Tree(Text("why", style="bold"))
         grow(tree, found.reasons)
         console.print(tree)
-    _section(console, "waits for", [*map(_edge, found.view.edges), *map(_condition, found.view.conditions)])
-    _section(console, "waited for by", map(_dependent, found.dependents))
+    gates = [*map(_condition, found.view.conditions), *map(_edge, found.view.edges)]
+    _section(console, "waits for", _first(gates))
+    _section(console, "waited for by", _first([*map(_dependent, found.dependents)]))
     _section(console, "runs", (_run(run, wall) for run in found.view.runs))
     _section(console, "specification", _spec(found))
     _section(console, "environment", _environment(found, values))
     if not values:
         remark(console, "--env-values shows their values")
     _section(console, "events", map(_event, found.entries))
+
+
+def _first(rows: Sequence[Row]) -> Iterator[Row]:
+    """So many as a person reads, and how many there are besides."""
+    yield from rows[:_MOST]
+    if len(rows) > _MOST:
+        yield "", f"and {len(rows) - _MOST} more; --json has all of them"
 
 
 def _section(console: Console, title: str, rows: Iterable[Row]) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from rich.padding import Padding
 from rich.text import Text
 
-from inturn.cli.render import STYLES, grid, plain, remark
+from inturn.cli.render import STYLES, counts, grid, plain, remark
 from inturn.cli.text import printable
 from inturn.core.phrases import rough
 from inturn.core.roster import ALIVE, DEAD, UNSETTLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
     from inturn.core.roster import Line, Member
 
 _LIVES = {ALIVE: "green", DEAD: "red"}
+
+# From this width of the terminal on, more columns fit, and all of them.
+_MODEST, _ROOMY = 50, 70
 
 # So many of the jobs of an owner are named.
 _NAMED = 5
@@ -28,22 +32,29 @@ def members(console: Console, found: Sequence[Member], wall: int) -> None:
     if not found:
         remark(console, "no process owns a job")
         return
-    table = grid(
-        ("ID", "KIND", "PID", "LIFE", "FOR", "BUSY", "QUEUES", "JOBS"), ("ID", "KIND", "PID", "LIFE")
-    )
+    columns: list[tuple[str, Callable[[Member], Text]]] = [
+        ("PID", lambda one: plain(one.keeper.pid)),
+        ("LIFE", lambda one: plain(one.life, _LIVES.get(one.life, "yellow"))),
+    ]
+    roomy = console.width >= _ROOMY
+    if console.width >= _MODEST:
+        columns.insert(0, ("KIND", lambda one: plain(one.keeper.kind)))
+    if roomy:
+        columns.insert(0, ("ID", lambda one: plain(one.keeper.id)))
+        columns.append(("FOR", lambda one: plain(rough(wall - one.keeper.registered_at))))
+    if any(one.keeper.kind == "worker" for one in found):
+        if roomy:
+            columns.append(("BUSY", _busy))
+        columns.append(("QUEUES", lambda one: plain(_served(one))))
+    columns.append(("JOBS", lambda one: plain(_some(one.jobs))))
+    table = grid([heading for heading, _ in columns], ("ID", "KIND", "PID", "LIFE", "BUSY"))
     for one in found:
-        works = one.keeper.kind == "worker"
-        table.add_row(
-            plain(one.keeper.id),
-            plain(one.keeper.kind),
-            plain(one.keeper.pid),
-            plain(one.life, _LIVES.get(one.life, "yellow")),
-            plain(rough(wall - one.keeper.registered_at)),
-            plain(f"{one.busy} of {one.places}" if works else ""),
-            plain(_served(one)),
-            plain(_some(one.jobs)),
-        )
+        table.add_row(*(cell(one) for _, cell in columns))
     console.print(table)
+
+
+def _busy(one: Member) -> Text:
+    return plain(f"{one.busy} of {one.places}" if one.keeper.kind == "worker" else "")
 
 
 def _served(one: Member) -> str:
@@ -64,13 +75,14 @@ def lines(console: Console, found: Sequence[Line]) -> None:
     for place, it in enumerate(found):
         paused = (", paused", STYLES["paused"]) if it.paused else ""
         console.print(Text.assemble("\n" if place else "", "queue ", (printable(it.name), "bold"), paused))
-        told = [
-            Text(f"{it.counts[name]} {name}", style=STYLES[name]) for name in STYLES if it.counts.get(name)
-        ]
-        console.print(Text("  ").append(Text("  ").join(told) if told else Text("no jobs", style="dim")))
-        console.print(Text(f"  {_workers(it)}", overflow="fold"))
         settled = f"not settled: {UNSETTLED[it.unsettled]}" if it.unsettled else "settled"
-        console.print(Text(f"  {settled}", style="dim"))
+        below = (
+            counts(it.counts, console.width - 2),
+            Text(_workers(it), overflow="fold"),
+            Text(settled, style="dim"),
+        )
+        for text in below:
+            console.print(Padding(text, (0, 0, 0, 2)))
 
 
 def _workers(it: Line) -> str:

@@ -145,11 +145,10 @@ def schema() -> Schema:
 
 def _await(context: Context, ids: list[int]) -> int:
     """Wait for the end. One job passes its status on; of several, 6 says that one did not succeed."""
-    from inturn.app import tend
-    from inturn.service.control import wait_for
+    from inturn.cli.waiting import await_jobs
     from inturn.service.outcome import status_of
 
-    ended = wait_for(context, ids, tend=lambda open_ones: tend(context, open_ones))
+    ended = await_jobs(context, ids, None, quiet=False)
     if len(ended) == 1:
         return status_of(context, ended[0])
     return 0 if all(job.outcome == "success" for job in ended) else 6

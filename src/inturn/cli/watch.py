@@ -35,7 +35,8 @@ def watch(context: Context, filters: Filters, limit: int | None, every: int) -> 
     """Show the jobs until somebody ends it by a signal; what was shown last stays.
 
     It looks for changes `every` so many microseconds. At most as many jobs are shown as the terminal has
-    room for. Raises KeyboardInterrupt on Ctrl-C, and SystemExit on TERM, with the terminal as it was.
+    room for. Raises KeyboardInterrupt on Ctrl-C, SystemExit on TERM, and InturnError `store_unusable` if the
+    store was removed or replaced, with the terminal as it was.
     """
     signal.signal(signal.SIGTERM, _end)
     console = Console(highlight=False)
@@ -83,6 +84,8 @@ class _Board:
         if self._context.store is None:
             self._context = _opened(self._context)
         store = self._context.store
+        if store is not None:
+            store.check_in_place()
         latest = None if store is None else (store.version(), room)
         if latest is None or latest != self._seen:
             # One more than is shown tells whether there are more.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inturn.core.duration import MAX_LIMIT, parse_integer, parse_limit, quoted
+from inturn.core.spec import Spec
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -53,18 +54,12 @@ def expand(submission: Submission, array: str, label: str = "array") -> list[Sub
             f"{label}: it excludes a key, which all its jobs would share",
             "Give each job its own key, in the lines of a file: --from-file.",
         )
-    spec = submission.spec
-    parts = [argument.split(PLACEHOLDER) for argument in spec.argv]
+    pattern = submission._replace(array_size=len(indices), at_once=at_once)
+    parts = [argument.split(PLACEHOLDER) for argument in submission.spec.argv]
+    others = submission.spec[1:]
     jobs = []
     for index in indices:
         written = b"%d" % index
-        argv = tuple(written.join(pieces) for pieces in parts)
-        jobs.append(
-            submission._replace(
-                spec=spec._replace(argv=argv),
-                array_index=index,
-                array_size=len(indices),
-                at_once=at_once,
-            )
-        )
+        argv = tuple([written.join(pieces) for pieces in parts])
+        jobs.append(pattern._replace(spec=Spec._make((argv, *others)), array_index=index))
     return jobs

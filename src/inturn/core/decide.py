@@ -1,6 +1,7 @@
 """What the owner of a job should do now. Pure: everything that was seen is handed in.
 
-The owner carries out one step, looks again and asks again, until the step is `done`.
+The owner carries out one step, looks again and asks again, until it is to sleep. What has to do with its own
+hold on a run comes before that, and is not decided here: to start it, to find it again, to bind its process.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Step(NamedTuple):
 
     `commit` an event; `receipts`: write what the parents of `edges` came to; `look` at `conditions`;
     `request` admission; `terminate`, `kill`, `halt` or `continue` the run; `sleep` at most `wait`
-    microseconds (None: until something happens).
+    microseconds (None: until something happens). An owner adds kinds for what it alone knows to be needed:
+    `launch` or `find` a run that it has not in hand, `bind` its process to the run that is stored.
     """
 
     kind: str
@@ -77,7 +79,7 @@ def before_run(
     next_look: Mapping[int, int],
     now: Now,
 ) -> Step:
-    """The next step for a job that is waiting or queued.
+    """The next step for a job that is waiting or queued, or was paused as that.
 
     `next_look` says, by position, at which monotonic instant a file or probe is to be looked at again.
     """
@@ -188,7 +190,10 @@ def _until_look(condition: Condition, next_look: Mapping[int, int], now: Now) ->
 
 
 def during_run(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: float) -> Step:
-    """The next step for a job that is starting, running or stopping. `draw` is uniform in [0, 1)."""
+    """The next step for a job that holds slots: starting, running, paused while it ran, or stopping.
+
+    `draw` is uniform in [0, 1).
+    """
     if sight.ended is not None:
         return _after_the_end(job, spec, run, sight, now, draw)
     if (job.phase == "paused") != sight.halted:

@@ -5,21 +5,20 @@ Reasons form a tree: below a dependency that is not done stands why that job is 
 
 from __future__ import annotations
 
-from inturn.core import explain_line, explain_run
-from inturn.core.duration import quoted
+from inturn.core import explain_end, explain_gates, explain_line, explain_run
+from inturn.core.explain_gates import when
 from inturn.core.job import ACTIVE, OUTCOMES
-from inturn.core.phrases import ago, instant, label, rough
+from inturn.core.phrases import instant, label, rough
 from inturn.core.reasons import Reason
-from inturn.core.text import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import NamedTuple
 
     from inturn.core.explain_line import Place
     from inturn.core.job import Condition, Edge, Job, Run
-    from inturn.core.moment import Deadline, Now
+    from inturn.core.moment import Now
     from inturn.core.reasons import Agent
     from inturn.core.spec import Spec
 else:
@@ -28,20 +27,8 @@ else:
 # How far dependencies are followed. Beyond it, `why` of the last job shown goes on.
 DEEPEST = 20
 
-_ENDINGS = {
-    "requested": "as was asked for",
-    "job_timeout": "its whole time was over (--job-timeout)",
-    "run_timeout": "its last run took longer than a run may (--run-timeout)",
-    "not_retryable": "its last run failed in a way that is not retried",
-    "failure_limit": "as many runs failed as may fail",
-    "run_limit": "it has had as many runs as it may have",
-    "retry_deadline": "another run would have started too late (--retry-abort-at)",
-    "wait_deadline": "it had not started in time (--wait-abort-at)",
-    "dependency_unsatisfied": "a job that it depends on did not end as it had to",
-    "no_supervisor": "no supervisor took it over",
-    "owner_died": "its owner died, and whether its run did its work cannot be proven",
-    "rebooted": "the machine was restarted in the middle of its run",
-}
+# So many of the dependencies of one job are told.
+NAMED = 5
 
 # What nobody does when the owner is dead.
 _NEEDS_AN_OWNER = ("about_to_start", "gates_open")
@@ -79,9 +66,14 @@ def follow(facts: Facts) -> Iterator[int]:
     job = facts.job
     ended_by_another = job.reason in ("dependency_unsatisfied", "wait_deadline")
     if job.phase == "waiting" or (job.phase == "completed" and ended_by_another):
-        for edge in facts.edges:
-            if not (edge.judged and edge.satisfied):
-                yield edge.parent_id
+        for edge in _open_edges(facts)[:NAMED]:
+            yield edge.parent_id
+
+
+def _open_edges(facts: Facts) -> list[Edge]:
+    """The dependencies that are in the way: first what ended otherwise than it had to, then what goes on."""
+    found = [edge for edge in facts.edges if not (edge.judged and edge.satisfied)]
+    return sorted(found, key=lambda edge: (not edge.judged, edge.parent_phase != "completed"))
 
 
 class _Teller:
@@ -126,12 +118,21 @@ class _Teller:
         return (explain_run.active(job, facts.last_run, self._now),)
 
     def _gates(self, facts: Facts, depth: int) -> tuple[Reason, ...]:
-        open_edges = [edge for edge in facts.edges if not (edge.judged and edge.satisfied)]
-        reasons = [self._dependency(edge, depth) for edge in open_edges]
-        reasons += _conditions(facts, self._now)
-        if facts.job.phase == "waiting" and not facts.job.due.reached(self._now):
-            reasons.append(_delay(facts.job.due, self._now))
+        job = facts.job
+        reasons = self._dependencies(facts, _open_edges(facts), depth)
+        reasons += explain_gates.conditions(job, facts.spec, facts.conditions, self._now)
+        if job.phase == "waiting" and not job.due.reached(self._now):
+            reasons.append(explain_gates.delay(job, self._now))
         return tuple(reasons)
+
+    def _dependencies(self, facts: Facts, edges: Sequence[Edge], depth: int) -> list[Reason]:
+        reasons = [self._dependency(edge, depth) for edge in edges[:NAMED]]
+        if len(edges) > NAMED:
+            message = f"{len(edges) - NAMED} more jobs have to end as well"
+            if facts.job.phase == "completed":
+                message = f"{len(edges) - NAMED} more jobs did not end as they had to"
+            reasons.append(Reason("dependencies", message, f"inturn show {facts.job.id}", facts.job.id))
+        return reasons
 
     def _dependency(self, edge: Edge, depth: int) -> Reason:
         parent = edge.parent_id
@@ -154,20 +155,16 @@ class _Teller:
 
     def _ended(self, facts: Facts, depth: int) -> Reason:
         job = facts.job
-        message = f"it ended as {job.outcome}"
-        if job.completed_at is not None:
-            message += " " + ago(job.completed_at, self._now.wall)
-        if job.reason is not None:
-            message += ": " + _ENDINGS.get(job.reason, printable(job.reason))
         because: tuple[Reason, ...] = ()
         if job.reason == "dependency_unsatisfied":
-            guilty = [edge for edge in facts.edges if edge.judged and not edge.satisfied]
-            because = tuple(self._dependency(edge, depth) for edge in guilty)
+            guilty = [edge for edge in _open_edges(facts) if edge.judged]
+            because = tuple(self._dependencies(facts, guilty, depth))
         elif job.reason == "wait_deadline":
             because = self._gates(facts, depth)
         elif facts.last_run is not None and job.attempts:
             because = (explain_run.ended(facts.last_run),)
-        return Reason("ended", message, "", job.id, because)
+        message = explain_end.message(job, facts.spec, self._now)
+        return Reason("ended", message, explain_end.again(job, depth > 0), job.id, because)
 
 
 def _owner(facts: Facts) -> Iterator[Reason]:
@@ -196,42 +193,12 @@ def _paused(job: Job) -> Reason:
 def _queued(facts: Facts, now: Now) -> tuple[Reason, ...]:
     job = facts.job
     if facts.place is not None:
-        return explain_line.reasons(job, facts.place)
+        return explain_line.reasons(job, facts.place, now)
     if not job.attempts:
-        return (_delay(job.due, now),)
-    message = f"its next run is due {_when(job.due, now)}"
+        return (explain_gates.delay(job, now),)
+    message = f"its next run is due {when(job.due, now)}"
     because = () if facts.last_run is None else (explain_run.ended(facts.last_run),)
-    return (Reason("backoff", message, "", job.id, because),)
-
-
-def _delay(due: Deadline, now: Now) -> Reason:
-    return Reason("delay", f"it is not to start before {_when(due, now)}")
-
-
-def _conditions(facts: Facts, now: Now) -> Iterator[Reason]:
-    any_will_do = facts.spec.wait_mode == "any" and len(facts.conditions) > 1
-    open_ones = [each for each in facts.conditions if each.satisfied_at is None]
-    if any_will_do and len(open_ones) < len(facts.conditions):
-        return
-    for condition in open_ones:
-        message = _condition(condition, now)
-        if any_will_do:
-            message += "; any one of the wait conditions will do"
-        yield Reason("condition", message, "", facts.job.id)
-
-
-def _condition(condition: Condition, now: Now) -> str:
-    if condition.kind in ("until", "delay"):
-        return f"it waits until {_when(condition.due, now)}"
-    argument = quoted(condition.argument.replace(b"\0", b" ").decode("utf-8", "replace"))
-    if condition.kind == "file":
-        message = f"it waits for {argument} to exist"
-    else:
-        message = f"it waits for {argument} to exit with 0"
-    if condition.observed_at is None:
-        return message + "; nobody has looked yet"
-    seen = printable(condition.diagnostic or "not so")
-    return f"{message}; last looked {ago(condition.observed_at, now.wall)}: {seen}"
+    return (Reason("backoff", message, f"inturn edit {job.id} --after 0s", job.id, because),)
 
 
 def _deadlines(job: Job, spec: Spec, run: Run | None, now: Now) -> Iterator[Reason]:
@@ -248,12 +215,6 @@ def _deadlines(job: Job, spec: Spec, run: Run | None, now: Now) -> Iterator[Reas
     if spec.job_timeout is not None and job.phase != "paused":
         left = rough(spec.job_timeout - job.watch.elapsed(now))
         yield Reason("deadline", f"the job may take {left} more in all (--job-timeout)")
-
-
-def _when(due: Deadline, now: Now) -> str:
-    """An instant to come, by the clock that decides on it."""
-    left = due.remaining(now)
-    return f"{instant(now.wall + left)} (in {rough(left)})"
 
 
 def _at(wall: int, now: Now) -> str:

@@ -5,23 +5,28 @@ from __future__ import annotations
 from inturn.core.admission import BYPASS_LIMIT, array_scope
 from inturn.core.duration import quoted
 from inturn.core.job import SILENT
-from inturn.core.phrases import instant, label, slots
+from inturn.core.phrases import instant, label, rough, slots
 from inturn.core.reasons import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import NamedTuple
 
     from inturn.core.admission import Capacity, Decision, Request
     from inturn.core.held import Lane
     from inturn.core.job import Job
+    from inturn.core.moment import Now
+    from inturn.core.roster import Member
     from inturn.core.views import Holder, Scope
 else:
     from inturn.core.records import NamedTuple
 
 # So many of those who hold slots, or stand before a job, are named.
 NAMED = 5
+
+# The largest priority that there is.
+_HIGHEST = 2**31 - 1
 
 # So many who stand before a job are counted; that there are more of them is all that anybody needs to know.
 COUNTED = 10_000
@@ -34,7 +39,9 @@ class Place(NamedTuple):
     request in it. `before` counts those who stand before the job, to COUNTED and one more, and `first` are
     the first of them with their names. `scopes` are the pools and the store; `config_path` is the file that
     declares some of them. `workers` is empty for a supervised job, else `none`, `busy` or `free`: who serves
-    its queue. `held` are its queue and its pool as far as they are paused.
+    its queue; where all are busy, `servers` are they, and `occupied` who holds slots in the queue. `siblings`
+    are the jobs of its array that hold slots, if that lets only some of them. `held` are its queue and its
+    pool as far as they are paused.
     """
 
     mine: Request
@@ -47,9 +54,12 @@ class Place(NamedTuple):
     config_path: str
     workers: str = ""
     held: tuple[Lane, ...] = ()
+    servers: tuple[Member, ...] = ()
+    occupied: tuple[Holder, ...] = ()
+    siblings: tuple[Holder, ...] = ()
 
 
-def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
+def reasons(job: Job, place: Place, now: Now) -> tuple[Reason, ...]:
     """Why the job has not been admitted, the weightiest first."""
     told = [_paused(lane) for lane in place.held]
     if job.in_line == SILENT:
@@ -58,11 +68,10 @@ def reasons(job: Job, place: Place) -> tuple[Reason, ...]:
     if place.workers == "none":
         told.append(no_worker(job))
     elif place.workers == "busy":
-        message = f"no worker of the queue {quoted(job.queue)} may claim another job now"
-        told.append(Reason("workers_busy", message, "", job.id))
-    told += _decided(job, place)
+        told.append(_busy(job, place, now))
+    told += _decided(job, place, now)
     if place.before:
-        told.append(_standing(place))
+        told.append(_standing(job, place))
     if job.bypass_count:
         message = f"younger requests have passed it {job.bypass_count} of {BYPASS_LIMIT} times"
         told.append(Reason("passed", message + "; then it is waited for", "", job.id))
@@ -81,13 +90,32 @@ def no_worker(job: Job) -> Reason:
     return Reason("no_worker", message, f"inturn work --queue {job.queue}", job.id)
 
 
-def _decided(job: Job, place: Place) -> Iterator[Reason]:
+def _busy(job: Job, place: Place, now: Now) -> Reason:
+    """That every worker of the queue has its hands full, or keeps to its ceiling."""
+    message = f"no worker of the queue {quoted(job.queue)} may claim another job now"
+    because = [_server(one, job.queue, len(place.occupied)) for one in place.servers[:NAMED]]
+    because += _holders(place.occupied, now, f"inturn list --queue {job.queue} --status active")
+    return Reason("workers_busy", message, f"inturn work --queue {job.queue}", job.id, tuple(because))
+
+
+def _server(one: Member, queue: str, occupied: int) -> Reason:
+    who = f"worker {one.keeper.id} (process {one.keeper.pid})"
+    ceiling = one.queues.get(queue)
+    if ceiling is not None and occupied >= ceiling:
+        message = f"{who} claims while fewer than {ceiling} jobs of the queue hold slots, and {occupied} do"
+        return Reason("ceiling", message, "inturn queues")
+    if one.busy >= one.places:
+        return Reason("places", f"{who} has {one.busy} of {one.places} places taken", "inturn workers")
+    return Reason("silent_worker", f"{who} has not answered an offer", "inturn workers")
+
+
+def _decided(job: Job, place: Place, now: Now) -> Iterator[Reason]:
     decision, other = place.decision, place.decision.other
     if decision.admitted:
         if job.in_line != SILENT and place.workers in ("", "free"):
             yield Reason("about_to_start", "nothing is in its way, and it is about to start", "", job.id)
     elif decision.reason in ("too_large", "full"):
-        yield from _obstacles(place.mine, place)
+        yield from _obstacles(place.mine, place, now)
     elif other is not None:
         who = label(other.job_id, place.other_name)
         if decision.reason == "yields":
@@ -98,43 +126,50 @@ def _decided(job: Job, place: Place) -> Iterator[Reason]:
                 f"{who} asks for {slots(other.slots)} and has been passed {other.bypass_count} times,"
                 " so that nobody passes it any more"
             )
-            because = tuple(_obstacles(other, place))
+            because = tuple(_obstacles(other, place, now))
             yield Reason("held", message, f"inturn why {other.job_id}", other.job_id, because)
 
 
-def _obstacles(request: Request, place: Place) -> Iterator[Reason]:
+def _obstacles(request: Request, place: Place, now: Now) -> Iterator[Reason]:
     """The scopes of the decision in which `request` does not fit."""
     for name in place.decision.obstacles:
         if request.throttle and name == array_scope(request.throttle):
             limit = place.capacity.limits[name]
             message = f"its array lets {limit} of its jobs run at once, and so many do"
-            yield Reason("full", message, "inturn list --status active", request.job_id)
+            fix = f"inturn list --array {request.throttle} --status active"
+            because = tuple(_holders(place.siblings, now, fix))
+            yield Reason("full", message, fix, request.job_id, because)
         else:
             scope = next(scope for scope in place.scopes if scope.name == name)
-            yield _obstacle(request.slots, scope, place.config_path)
+            yield _obstacle(request.slots, scope, place.config_path, now)
 
 
-def _obstacle(wanted: int, scope: Scope, config_path: str) -> Reason:
+def _obstacle(wanted: int, scope: Scope, config_path: str, now: Now) -> Reason:
     """A pool, or the store, in which a request for `wanted` slots does not fit now, or never can."""
     who = f"pool {quoted(scope.name)}" if scope.name else "the store"
     limit = len(scope.devices) if scope.devices else scope.slots or 0
     if wanted > limit:
-        what = "devices" if scope.devices else "slots"
-        message = f"{slots(wanted)} are asked for, and {who} has only {limit} {what} by now"
+        has = f"{limit} device" if scope.devices else f"{limit} slot"
+        has += "" if limit == 1 else "s"
+        message = f"{slots(wanted)} are asked for, and {who} has only {has} by now"
         return Reason("too_large", message, _raise(scope, wanted, config_path))
     message = f"{who} is full: {scope.used} of {scope.slots} slots in use, {wanted} more wanted"
     if scope.devices:
         message += ", each on a device of its own"
-    because = [_holding(holder) for holder in scope.holders[:NAMED]]
-    if len(scope.holders) > NAMED:
-        because.append(Reason("holder", f"{len(scope.holders) - NAMED} more jobs hold slots", "inturn pools"))
-    return Reason("full", message, _raise(scope, scope.used + wanted, config_path), None, tuple(because))
+    because = tuple(_holders(scope.holders, now, "inturn pools"))
+    return Reason("full", message, _raise(scope, scope.used + wanted, config_path), None, because)
 
 
-def _holding(holder: Holder) -> Reason:
-    who = label(holder.job_id, holder.name)
-    message = f"{who} holds {slots(holder.slots)} since {instant(holder.granted_at)}"
-    return Reason("holder", message, f"inturn logs {holder.job_id}", holder.job_id)
+def _holders(holders: Sequence[Holder], now: Now, rest: str) -> Iterator[Reason]:
+    """Who holds slots since when; `rest` is the command that shows those who are not named."""
+    for holder in holders[:NAMED]:
+        devices = f" ({holder.pool}: {holder.devices.replace(',', ', ')})" if holder.devices else ""
+        since = f"{instant(holder.granted_at)} ({rough(now.wall - holder.granted_at)})"
+        who = label(holder.job_id, holder.name)
+        message = f"{who} holds {slots(holder.slots)}{devices} since {since}"
+        yield Reason("holder", message, f"inturn logs {holder.job_id}", holder.job_id)
+    if len(holders) > NAMED:
+        yield Reason("holder", f"{len(holders) - NAMED} more jobs hold slots", rest)
 
 
 def _raise(scope: Scope, wanted: int, config_path: str) -> str:
@@ -144,10 +179,13 @@ def _raise(scope: Scope, wanted: int, config_path: str) -> str:
     return f"inturn pools set {scope.name} {wanted}" if scope.name else f"inturn limit {wanted}"
 
 
-def _standing(place: Place) -> Reason:
+def _standing(job: Job, place: Place) -> Reason:
     names = ", ".join(label(request.job_id, name) for request, name in place.first)
     if place.before > len(place.first):
         names += ", …"
     number = f"number {place.before + 1}" if place.before <= COUNTED else f"beyond number {COUNTED}"
     message = f"it is {number} in line, after {names}"
-    return Reason("place", message, "inturn list --status queued")
+    foremost = place.first[0][0].priority if place.first else job.priority
+    if foremost >= _HIGHEST:
+        return Reason("place", message, "inturn list --status queued", job.id)
+    return Reason("place", message, f"inturn edit {job.id} --priority {foremost + 1}", job.id)

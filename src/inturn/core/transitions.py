@@ -65,7 +65,10 @@ class Event(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A change of one job, ready to be committed: before, after, the event, and the run as it is after it."""
+    """A change of one job by an event, ready to be committed: the job before and after it.
+
+    The run, if there is one to be stored, is in the event. `at` is when it happened (wall µs).
+    """
 
     before: Job
     after: Job

@@ -196,6 +196,7 @@ def scope(it: Scope) -> Json:
                 "job_id": holder.job_id,
                 "name": holder.name,
                 "slots": holder.slots,
+                "devices": _devices(holder.devices) if it.name else [],
                 "since": timestamp(holder.granted_at),
             }
             for holder in it.holders

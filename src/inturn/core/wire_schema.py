@@ -122,7 +122,9 @@ _SCOPE: dict[str, Schema] = {
     "held": told("it is paused and admits nothing", FLAG),
     "declared": told("by the configuration file", FLAG),
     "devices": many(TEXT),
-    "holders": many(record({"job_id": ID, "name": maybe(TEXT), "slots": ID, "since": TIME})),
+    "holders": many(
+        record({"job_id": ID, "name": maybe(TEXT), "slots": ID, "devices": many(TEXT), "since": TIME})
+    ),
 }
 
 # Jobs by what a person asks for.

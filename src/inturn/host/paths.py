@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
 from inturn.host.mounts import network_file_system
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     State = Literal["absent", "empty", "present", "damaged"]
 
-DATABASE = "inturn.db"
 LOGS = "logs"
 OWNERS = "owners"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from inturn.core.layout import DATABASE
 from inturn.core.moment import SECOND
 from inturn.host import locks, mounts, paths
 
@@ -57,7 +58,7 @@ def _files_below(directory: str) -> Iterator[str]:
 
 def open_doors(directory: str) -> list[str]:
     """What of a store others may look at: the directory itself, or else what is in it."""
-    inside = (paths.LOGS, paths.OWNERS, paths.DATABASE, f"{paths.DATABASE}-wal", f"{paths.DATABASE}-shm")
+    inside = (paths.LOGS, paths.OWNERS, DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
     if not _lets_others_in(directory):
         return []
     return [directory, *filter(_lets_others_in, (os.path.join(directory, name) for name in inside))]

@@ -34,6 +34,17 @@ _PAUSE = 20 * MILLISECOND
 _NAMED = 10
 
 
+class NoSuchJob(InturnError):
+    """There is no job with the id `job_id`, or no more: InturnError `not_found`."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__("not_found", f"there is no job {job_id}", "See which there are: inturn list --all")
+        self.job_id = job_id
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.job_id,)
+
+
 class Acted(NamedTuple):
     """What became of one job, which is as it is afterwards.
 
@@ -80,7 +91,7 @@ def _act(context: Context, store: Store, job_ids: Sequence[int], choose: Choose)
             for job_id, one in chosen.items():
                 found[job_id] = Acted(load(store, job_id), one if isinstance(one, str) else "")
     except CommitUnknown as failure:
-        check_reached(store, found.values(), failure)
+        check_reached(store, [one.job for one in found.values()], failure)
     return found
 
 
@@ -91,12 +102,13 @@ def settle_all(store: Store, changed: Iterable[Job], now: Now) -> None:
     jobs.commit(store, settle.overdue(store, now), now)
 
 
-def check_reached(store: Store, acted: Iterable[Acted], failure: CommitUnknown) -> None:
+def check_reached(store: Store, written: Iterable[Job], failure: CommitUnknown) -> None:
     """After a commit that seemed to fail: raise InturnError `failed` unless it is there all the same.
 
-    Anybody may have gone on from what was written, so only a revision that was not reached is proof.
+    `written` are the jobs as it leaves them. Anybody may have gone on from that, so only a revision that was
+    not reached is proof.
     """
-    wanted = {one.job.id: one.job.revision for one in acted}
+    wanted = {job.id: job.revision for job in written}
     reached = watch.revisions(store, wanted)
     if any(reached.get(job_id, revision) < revision for job_id, revision in wanted.items()):
         raise InturnError("failed", str(failure), "Nothing was changed: try again.") from failure
@@ -130,10 +142,10 @@ def standing(job: Job) -> str:
 
 
 def load(store: Store, job_id: int) -> Job:
-    """The job with this id. Raises InturnError `not_found`."""
+    """The job with this id. Raises NoSuchJob."""
     job = jobs.load(store, job_id)
     if job is None:
-        raise InturnError("not_found", f"there is no job {job_id}", "See which there are: inturn list --all")
+        raise NoSuchJob(job_id)
     return job
 
 

@@ -10,6 +10,7 @@ from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import TABLE, Event
 from inturn.errors import InturnError
 from inturn.host import faults
+from inturn.service.acting import check_reached, existing, load
 from inturn.store import jobs, settle, watch
 from inturn.store.transaction import CommitUnknown
 
@@ -57,7 +58,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
     The intent to stop a target is durable when this returns; its owner sends the signals. What had ended
     already is no error here: see `refusal`. Raises InturnError `not_found`, and then nothing is cancelled.
     """
-    store = _store(context)
+    store = existing(context)
     wanted = list(dict.fromkeys(job_ids))
     results: list[Cancelled] = []
     try:
@@ -66,9 +67,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
             jobs.commit(store, settle.overdue(store, now), now)
             batch: list[Transition] = []
             for job_id in wanted:
-                job = jobs.load(store, job_id)
-                if job is None:
-                    raise _no_such_job(job_id)
+                job = load(store, job_id)
                 event = _cancellation(job)
                 if event is not None:
                     batch.append(transitions.apply(job, event, now))
@@ -79,10 +78,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
                 results.append(Cancelled(job, "cancelled" if job.phase == "completed" else "stopping"))
             jobs.commit(store, batch, now)
     except CommitUnknown as failure:
-        # Anybody may have gone on from what we wrote, so only a revision that was not reached is proof.
-        reached = watch.revisions(store, wanted)
-        if any(reached.get(job.id, job.revision) < job.revision for job, _ in results):
-            raise InturnError("failed", str(failure), "Nothing was cancelled: try again.") from failure
+        check_reached(store, [result.job for result in results], failure)
     return results
 
 
@@ -123,12 +119,13 @@ def wait_for(
     `timeout` is in microseconds of elapsed time. `progress` is told the jobs at first and whenever one has
     changed. `tend` is called now and then with those that are awaited, to see whether their owners live.
     `pause` sleeps for the seconds that it is given. Jobs that nobody owns are settled meanwhile: a deadline
-    that has passed ends them without a worker. Raises InturnError `not_found`, `incomplete` after the
-    timeout, and what `pause` raises.
+    that has passed ends them without a worker. Raises NoSuchJob for a job that is no more, InturnError
+    `not_found` if there is no store, `store_unusable` if it was removed or replaced meanwhile, `incomplete`
+    after the timeout, and what `pause` raises.
     """
-    store = _store(context)
+    store = existing(context)
     started = tended = context.now().mono
-    jobs.catch_up(store, context.now)
+    _catch_up(context, store)
     version = store.version()
     awaited = _Awaited(store, job_ids)
     cost = 0
@@ -143,7 +140,8 @@ def wait_for(
         rest = max(_interval(elapsed), _LOOK_SHARE * cost)
         pause((rest if timeout is None else min(rest, timeout - elapsed)) / SECOND)
         awaited.changed = False
-        acted = jobs.catch_up(store, context.now)
+        store.check_in_place()
+        acted = _catch_up(context, store)
         if tend is not None and context.now().mono - tended >= TEND_EVERY:
             tend(awaited.open)
             tended = context.now().mono
@@ -158,12 +156,23 @@ def wait_for(
             cost = context.now().mono - before
 
 
+def _catch_up(context: Context, store: Store) -> bool:
+    """Settle what is overdue; whether anything may have changed by that.
+
+    Who waits need not be able to write: on a full disk, what is overdue is left for later, or for others.
+    """
+    try:
+        return jobs.catch_up(store, context.now)
+    except InturnError:
+        return False
+
+
 class _Awaited:
     """Jobs as they were last seen, and which of them have not ended."""
 
     def __init__(self, store: Store, job_ids: Iterable[int]) -> None:
         self._store = store
-        self._jobs = {job_id: self._load(job_id) for job_id in dict.fromkeys(job_ids)}
+        self._jobs = {job_id: load(store, job_id) for job_id in dict.fromkeys(job_ids)}
         self.open = [job.id for job in self._jobs.values() if job.phase != "completed"]
         self.changed = True
 
@@ -176,15 +185,9 @@ class _Awaited:
         revisions = watch.revisions(self._store, self.open)
         for job_id in self.open:
             if revisions.get(job_id) != self._jobs[job_id].revision:
-                self._jobs[job_id] = self._load(job_id)
+                self._jobs[job_id] = load(self._store, job_id)
                 self.changed = True
         self.open = [job_id for job_id in self.open if self._jobs[job_id].phase != "completed"]
-
-    def _load(self, job_id: int) -> Job:
-        job = jobs.load(self._store, job_id)
-        if job is None:
-            raise _no_such_job(job_id)
-        return job
 
 
 def _interval(elapsed: int) -> int:
@@ -204,17 +207,3 @@ def _still_open(awaited: _Awaited, timeout: int) -> InturnError:
 
 def _jobs_word(count: int) -> str:
     return "job" if count == 1 else "jobs"
-
-
-def _store(context: Context) -> Store:
-    if context.store is None:
-        raise InturnError(
-            "not_found",
-            f"there is no store in {context.directory}",
-            "Name another with --dir, or submit a job.",
-        )
-    return context.store
-
-
-def _no_such_job(job_id: int) -> InturnError:
-    return InturnError("not_found", f"there is no job {job_id}", "See which there are: inturn list --all")

@@ -7,26 +7,34 @@ from inturn.core.job import Condition
 from inturn.core.moment import NO_DEADLINE, Deadline, after
 from inturn.core.spec import intersect
 from inturn.errors import InturnError
-from inturn.store import gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from types import TracebackType
+    from typing import NamedTuple
 
     from inturn.core.moment import Now
     from inturn.core.spec import Submission, WantedCondition
     from inturn.service.context import Context
-    from inturn.store.db import Store
 
     # By ref: the ids of its jobs, by their index in the array; None for a job that is in none.
     Members = dict[str, dict[int | None, int]]
     # By selector and index: the ids of the jobs that are meant.
     Resolved = dict[tuple[str, int | None], list[int]]
+else:
+    from inturn.core.records import NamedTuple
 
 # One submission makes at most so many edges: a bound on its memory, and on how long it holds the write lock,
 # for which others wait no longer than half a minute.
 MOST_EDGES = 200_000
+
+
+class Gates(NamedTuple):
+    """What is to be stored for jobs to wait for; each edge is a job, the one it waits for, and outcomes."""
+
+    edges: list[tuple[int, int, tuple[str, ...]]]
+    conditions: list[Condition]
 
 
 class naming_line:  # noqa: N801 - used like a function
@@ -60,14 +68,17 @@ def check_references(submissions: Sequence[Submission]) -> None:
                 )
     waits_for: dict[str, list[str]] = {}
     for submission in submissions:
-        for name in _references(submission):
+        if not submission.edges:
+            continue
+        names = _references(submission)
+        for name in names:
             if name not in lines:
                 with naming_line(submission):
                     raise InturnError(
                         "unknown_reference", f"no line has the ref {name!r}", f'Write "ref": "{name}" in one.'
                     )
         if submission.ref is not None:
-            waits_for.setdefault(submission.ref, []).extend(_references(submission))
+            waits_for.setdefault(submission.ref, []).extend(names)
     cycle = find_cycle(waits_for)
     if cycle is not None:
         path = " -> ".join(f"{name} ({lines[name]})" for name in cycle)
@@ -108,34 +119,45 @@ def _members(context: Context, selector: str, index: int | None) -> list[int]:
     return select.resolve_members(context, selector)
 
 
-def store_gates(
-    store: Store,
-    submissions: Sequence[Submission],
-    ids: Sequence[int],
-    fresh: Sequence[int],
+def gates_of(
+    waiting: Iterable[tuple[Submission, int]],
+    batch: Iterable[tuple[Submission, int]],
     resolved: Resolved,
     now: Now,
-) -> None:
-    """Store the edges and wait conditions of those whose positions are `fresh`; `ids` are those of all.
+) -> Gates:
+    """The edges and wait conditions of those that are `waiting`, with their ids.
 
-    Raises InturnError not_found, contradiction, or invalid_value for more edges than MOST_EDGES.
+    `batch` is all that is submitted together, twins with the ids that stand for theirs. Raises InturnError
+    not_found, contradiction, or invalid_value for more edges than MOST_EDGES.
     """
     members: Members = {}
-    for submission, job_id in zip(submissions, ids, strict=True):
+    for submission, job_id in batch:
         if submission.ref is not None:
             members.setdefault(submission.ref, {})[submission.array_index] = job_id
-    edges: list[tuple[int, int, tuple[str, ...]]] = []
-    conditions: list[Condition] = []
-    for at in fresh:
-        submission = submissions[at]
+    found = Gates([], [])
+    for submission, job_id in waiting:
         if submission.edges:
             with naming_line(submission):
-                edges += _edges(ids[at], submission, resolved, members)
-                if len(edges) > MOST_EDGES:
+                found.edges.extend(_edges(job_id, submission, resolved, members))
+                if len(found.edges) > MOST_EDGES:
                     raise _too_many_edges()
         for position, wanted in enumerate(submission.conditions):
-            conditions.append(_condition(ids[at], position, wanted, now))
-    gates.insert_all(store, edges, conditions)
+            found.conditions.append(_condition(job_id, position, wanted, now))
+    return found
+
+
+def gates_ahead(submissions: Sequence[Submission], waiting: Sequence[int], now: Now) -> Gates | None:
+    """The same before the jobs have ids, by their positions; None if that has to be left until they have.
+
+    It has if a dependency is one on a job of the store, and if something is wrong: the error names ids.
+    """
+    if any(not edge.selector.startswith("@") for at in waiting for edge in submissions[at].edges):
+        return None
+    batch = ((submission, at) for at, submission in enumerate(submissions)) if waiting else ()
+    try:
+        return gates_of(((submissions[at], at) for at in waiting), batch, {}, now)
+    except InturnError:
+        return None
 
 
 def _too_many_edges() -> InturnError:

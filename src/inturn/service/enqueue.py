@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.service.context import Context
+    from inturn.service.intake import Ahead
     from inturn.store.db import Store
+    from inturn.store.newcomers import Draft
+
+# From so many jobs on it pays to lay them out before the write lock is taken.
+MANY = 500
 
 
 def add(context: Context, submissions: Sequence[Submission]) -> list[int]:
@@ -27,12 +32,24 @@ def add(context: Context, submissions: Sequence[Submission]) -> list[int]:
     assert store is not None
     now = context.now()
     drafts = intake.draft_all(submissions, owned=False, now=now)
+    if len(drafts) < MANY:
+        return _store(context, store, drafts, now, None)
+    from inturn.store import bulk  # few submissions are so large
+
+    ahead = intake.look_ahead(drafts, now)
+    with bulk.laid_out(store, drafts, ahead.gates):
+        return _store(context, store, drafts, now, ahead)
+
+
+def _store(
+    context: Context, store: Store, drafts: Sequence[Draft], now: Now, ahead: Ahead | None
+) -> list[int]:
     try:
         with faults.commit("enqueue", store.writing()):
-            stored = intake.store_all(context, drafts, [None] * len(drafts), now)
+            stored = intake.store_all(context, drafts, [None] * len(drafts), now, ahead)
     except CommitUnknown as failure:
         fresh = [at for at in range(len(drafts)) if at not in stored.twins]
-        if fresh and not _is_stored(store, stored.ids[fresh[0]], submissions[fresh[0]], now):
+        if fresh and not _is_stored(store, stored.ids[fresh[0]], drafts[fresh[0]].submission, now):
             raise intake.nothing_stored(failure) from failure
     return stored.ids
 

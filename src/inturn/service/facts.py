@@ -10,7 +10,7 @@ from inturn.core.reasons import Agent
 from inturn.core.views import as_of
 from inturn.host import pulse
 from inturn.host.paths import owner_files
-from inturn.store import admissions, held, jobs, lanes, reads, settings, specs
+from inturn.store import admissions, held, jobs, lanes, reads, roster, settings, specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from inturn.core.job import Job
     from inturn.core.moment import Now
+    from inturn.core.roster import Member
     from inturn.core.views import Keeper, Scope, View
     from inturn.service.context import Context
     from inturn.store.db import Store
@@ -59,10 +60,14 @@ class Gatherer:
         facts = facts._replace(agent=self._agent(job.id))
         servers = self._servers.get(job.queue, ())
         if not servers or any(life(self._directory, one) != "dead" for one in servers):
-            return facts
+            return facts._replace(place=facts.place and self._without_the_dead(facts.place))
         # They are still in the registry, because nobody has looked yet.
         place = facts.place and facts.place._replace(workers="none")
         return facts._replace(place=place, workers="none")
+
+    def _without_the_dead(self, place: Place) -> Place:
+        living = (one for one in place.servers if life(self._directory, one.keeper) != "dead")
+        return place._replace(servers=tuple(living))
 
     def _add(self, view: View) -> None:
         job = view.job
@@ -90,6 +95,8 @@ class Gatherer:
         other = None if decision.other is None else jobs.load(self._store, decision.other.job_id)
         everywhere = STORE in room.limits
         finite = everywhere or job.pool in room.limits
+        workers = self._workers(job.queue)
+        busy = workers == "busy"
         before, first = reads.ahead(self._store, mine, everywhere, NAMED, COUNTED) if finite else (0, [])
         return Place(
             mine=mine,
@@ -100,9 +107,15 @@ class Gatherer:
             first=tuple(first),
             scopes=self._all_scopes(),
             config_path=self._applied_file(),
-            workers=self._workers(job.queue),
+            workers=workers,
             held=paused,
+            servers=self._servers_of(job.queue) if busy else (),
+            occupied=tuple(reads.holders(self._store, queue=job.queue)) if busy else (),
+            siblings=tuple(reads.holders(self._store, array=job.throttle)) if job.throttle else (),
         )
+
+    def _servers_of(self, queue: str) -> tuple[Member, ...]:
+        return tuple(one for one in roster.members(self._store) if queue in one.queues and one.accepting)
 
     def _all_scopes(self) -> tuple[Scope, ...]:
         if not self._scopes:

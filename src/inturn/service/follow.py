@@ -36,8 +36,8 @@ def follow(
     One run after the other, from the last one on (with `every`, from the first one), also before any exists;
     a `run` that was asked for is followed to its own end. With `lines`, of what is there already only these.
     `tend` is called now and then with the job, to see whether its owner lives.
-    Raises InturnError `not_found` if there is no such job, or it ends without such a run; BrokenPipeError
-    when nobody reads any more.
+    Raises InturnError `not_found` if there is no such job, or it ends without such a run, and
+    `store_unusable` if the store was removed or replaced; BrokenPipeError when nobody reads any more.
     """
     follower = _Follower(context, output.load_job(context, job_id), wanted, out, tend)
     try:
@@ -111,6 +111,7 @@ class _Follower:
 
     def _look(self) -> None:
         """Load the job again if the store has changed."""
+        self._store.check_in_place()
         if self._tend is not None and self._context.now().mono - self._tended >= TEND_EVERY:
             self._tend([self._job.id])
             self._tended = self._context.now().mono

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.core.spec import Submission
     from inturn.service.context import Context
+    from inturn.service.dependencies import Gates
     from inturn.store.db import Store
-    from inturn.store.newcomers import Draft
+    from inturn.store.newcomers import Draft, Shape
     from inturn.store.transaction import CommitUnknown
 else:
     from inturn.core.records import NamedTuple
@@ -32,6 +33,27 @@ class Stored(NamedTuple):
 
     ids: list[int]
     twins: Collection[int]
+
+
+class Survey(NamedTuple):
+    """What there is to check and to do of a batch: mostly for very few of its jobs.
+
+    `examples` are the positions of the first job of each shape, in their order: whatever is true of all of a
+    shape need be looked at there only. `keyed` are the positions of those with a key, `waiting` of those with
+    dependencies or wait conditions, `timed` of those with a deadline that somebody has to mind.
+    """
+
+    examples: Sequence[int]
+    keyed: Sequence[int]
+    waiting: Sequence[int]
+    timed: Sequence[int]
+
+
+class Ahead(NamedTuple):
+    """What was done of a batch before it was laid out: see `store.bulk`. `gates` are laid out as well."""
+
+    survey: Survey
+    gates: Gates | None
 
 
 class AlreadyThere(Exception):
@@ -57,17 +79,42 @@ def draft_all(submissions: Sequence[Submission], owned: bool, now: Now) -> list[
     `dependencies.check_references`.
     """
     dependencies.check_references(submissions)
-    return [
-        newcomers.draft(one, bool(one.edges or one.conditions), owned and not one.queue, now)
-        for one in submissions
-    ]
+    return newcomers.draft_all(submissions, owned, now)
 
 
-def store_all(context: Context, drafts: Sequence[Draft], owners: Sequence[int | None], now: Now) -> Stored:
+def survey(drafts: Sequence[Draft]) -> Survey:
+    """Look through a batch, before the write lock is taken if that may take long."""
+    examples: dict[int, int] = {}
+    keyed, waiting, timed = [], [], []
+    for at, (submission, shape) in enumerate(drafts):
+        examples.setdefault(id(shape), at)
+        if submission.key is not None:
+            keyed.append(at)
+        if submission.edges or submission.conditions:
+            waiting.append(at)
+        if submission.spec.job_timeout is not None or submission.spec.wait_abort_at is not None:
+            timed.append(at)
+    return Survey(list(examples.values()), keyed, waiting, timed)
+
+
+def look_ahead(drafts: Sequence[Draft], now: Now) -> Ahead:
+    """Do what can be done for a large batch before it is laid out."""
+    seen = survey(drafts)
+    return Ahead(seen, dependencies.gates_ahead([draft.submission for draft in drafts], seen.waiting, now))
+
+
+def store_all(
+    context: Context,
+    drafts: Sequence[Draft],
+    owners: Sequence[int | None],
+    now: Now,
+    ahead: Ahead | None = None,
+) -> Stored:
     """Validate and store jobs, inside the present write transaction.
 
     `owners` are the supervisors' rows, None for queued jobs. Dependencies may name other submissions of the
     same batch by `@ref`, later ones too. Queued jobs whose gates are open already are settled at once.
+    `ahead` is what `look_ahead` gave if they are laid out, which is for queued jobs alone.
 
     Raises InturnError: not_found and ambiguous for a dependency, contradiction, invalid_value for too many
     of them, unknown_pool, impossible, conflict for a key under which something else runs. The transaction is
@@ -75,48 +122,73 @@ def store_all(context: Context, drafts: Sequence[Draft], owners: Sequence[int | 
     """
     store = context.store
     assert store is not None
-    submissions = [draft.submission for draft in drafts]
-    under_way, repeated = _twins(store, submissions)
+    seen = survey(drafts) if ahead is None else ahead.survey
+    under_way, repeated = _twins(store, drafts, seen.keyed)
     twins = {*under_way, *repeated}
-    fresh = [at for at in range(len(drafts)) if at not in twins]
-    _check_capacities(store, [submissions[at] for at in fresh])
-    resolved = dependencies.resolve(context, [submissions[at] for at in fresh])
-    new_ids = newcomers.insert_all(
+    fresh: Sequence[int] = range(len(drafts))
+    rest = drafts
+    if twins:
+        fresh = [at for at in fresh if at not in twins]
+        rest = [drafts[at] for at in fresh]
+        seen = survey(rest)
+    _check_capacities(store, [rest[at].submission for at in seen.examples])
+    resolved = dependencies.resolve(context, [rest[at].submission for at in seen.waiting])
+    known = _environments(store, [rest[at].shape for at in seen.examples])
+    if ahead is None:
+        environments = [known[draft.shape.environment] for draft in rest]
+        ids = newcomers.insert_all(store, rest, [owners[at] for at in fresh], environments, now)
+    else:
+        environments = [known[rest[at].shape.environment] for at in seen.examples]
+        ids = _insert_laid_out(store, rest, bool(twins), environments, now)
+    answer = ids
+    if twins:
+        stored = under_way | dict(zip(fresh, ids, strict=True))
+        answer = [stored[repeated.get(at, at)] for at in range(len(drafts))]
+    if seen.waiting and (ahead is None or ahead.gates is None or twins):
+        batch = ((draft.submission, job_id) for draft, job_id in zip(drafts, answer, strict=True))
+        waiting = ((rest[at].submission, ids[at]) for at in seen.waiting)
+        newcomers.insert_gates(store, *dependencies.gates_of(waiting, batch, resolved, now))
+    _settle(
         store,
-        [drafts[at] for at in fresh],
-        [owners[at] for at in fresh],
-        _environments(store, [submissions[at] for at in fresh]),
+        [ids[at] for at in seen.waiting if rest[at].submission.edges and owners[fresh[at]] is None],
+        [ids[at] for at in seen.timed if owners[fresh[at]] is None],
         now,
     )
-    known = under_way | dict(zip(fresh, new_ids, strict=True))
-    ids = [known[repeated.get(at, at)] for at in range(len(drafts))]
-    dependencies.store_gates(store, submissions, ids, fresh, resolved, now)
-    _settle(store, [(ids[at], submissions[at]) for at in fresh if owners[at] is None], now)
     admissions.wake_admissible(store, now)
-    return Stored(ids, twins)
+    return Stored(answer, twins)
 
 
-def _settle(store: Store, queued: Sequence[tuple[int, Submission]], now: Now) -> None:
+def _insert_laid_out(
+    store: Store, drafts: Sequence[Draft], anew: bool, environments: Sequence[int], now: Now
+) -> list[int]:
+    from inturn.store import bulk  # few submissions are so large
+
+    if anew:
+        bulk.lay_out_again(store, drafts)
+    first = bulk.insert_all(store, environments, now)
+    return list(range(first, first + len(drafts)))
+
+
+def _settle(store: Store, gated: Sequence[int], timed: Sequence[int], now: Now) -> None:
     """Do for queued jobs that have just been stored what has to be done for jobs that nobody owns."""
-    gated = [job_id for job_id, submission in queued if submission.edges]
     if gated:
         jobs.commit(store, settle.newcomers(store, gated[0], gated[-1], now), now)
-    for job_id, submission in queued:
-        if submission.spec.job_timeout is not None or submission.spec.wait_abort_at is not None:
-            settle.note_deadlines_of(store, job_id, now)
+    if timed:
+        newcomers.note_deadlines(store, timed[0], timed[-1], now)
 
 
-def _environments(store: Store, submissions: Sequence[Submission]) -> list[int]:
+def _environments(store: Store, shapes: Sequence[Shape]) -> dict[tuple[bytes, ...], int]:
     """The ids of their environments; most submissions of a batch share one."""
-    known: dict[int, int] = {}
-    for submission in submissions:
-        environment = submission.spec.environment
-        if id(environment) not in known:
-            known[id(environment)] = specs.environment_id(store, environment)
-    return [known[id(submission.spec.environment)] for submission in submissions]
+    known: dict[tuple[bytes, ...], int] = {}
+    for shape in shapes:
+        if shape.environment not in known:
+            known[shape.environment] = specs.environment_id(store, shape.environment)
+    return known
 
 
-def _twins(store: Store, submissions: Sequence[Submission]) -> tuple[dict[int, int], dict[int, int]]:
+def _twins(
+    store: Store, drafts: Sequence[Draft], keyed: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int]]:
     """By position: the job under way with the same key, and the position before with the same key.
 
     Raises InturnError `conflict` if another command runs under a key.
@@ -124,30 +196,29 @@ def _twins(store: Store, submissions: Sequence[Submission]) -> tuple[dict[int, i
     under_way: dict[int, int] = {}
     repeated: dict[int, int] = {}
     first: dict[str, int] = {}
-    for at, submission in enumerate(submissions):
-        if submission.key is None:
-            continue
-        with naming_line(submission):
-            row = store.row("SELECT job_id FROM keys WHERE key = ?", (submission.key,))
-            if row is not None:
-                under_way[at] = row[0]
-                _check_same(submission, specs.load(store, row[0]).argv, f"job {row[0]}")
-            elif submission.key in first:
-                repeated[at] = first[submission.key]
-                earlier = submissions[repeated[at]]
-                _check_same(submission, earlier.spec.argv, f"the job of {earlier.origin}")
-            else:
-                first[submission.key] = at
+    submissions = [(at, drafts[at].submission) for at in keyed]
+    holders = newcomers.holders(store, [one.key for _, one in submissions if one.key is not None])
+    for at, submission in submissions:
+        key = submission.key
+        assert key is not None
+        if key in holders:
+            under_way[at], argv = holders[key]
+            _check_same(submission, argv, f"job {under_way[at]}")
+        elif first.setdefault(key, at) != at:
+            repeated[at] = first[key]
+            earlier = drafts[first[key]].submission
+            _check_same(submission, b"\0".join(earlier.spec.argv), f"the job of {earlier.origin}")
     return under_way, repeated
 
 
-def _check_same(submission: Submission, argv: tuple[bytes, ...], whose: str) -> None:
-    if argv != submission.spec.argv:
-        raise InturnError(
-            "conflict",
-            f"the key {submission.key!r} belongs to {whose}, which runs another command",
-            "Use another key, or wait for the end of that job.",
-        )
+def _check_same(submission: Submission, argv: bytes, whose: str) -> None:
+    if argv != b"\0".join(submission.spec.argv):
+        with naming_line(submission):
+            raise InturnError(
+                "conflict",
+                f"the key {submission.key!r} belongs to {whose}, which runs another command",
+                "Use another key, or wait for the end of that job.",
+            )
 
 
 def _check_capacities(store: Store, submissions: Sequence[Submission]) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from inturn.core.admission import STORE
-from inturn.core.explain import explain
 from inturn.core.moment import MILLISECOND
 from inturn.core.polling import jittered
 from inturn.core.views import Dossier, Scope, Totals, as_of
 from inturn.host import clock
-from inturn.service.facts import Gatherer
 from inturn.service.select import not_found, resolve, resolve_many
 from inturn.store import gates, held, jobs, reads, specs
 
@@ -76,6 +74,10 @@ def capacities(context: Context) -> tuple[Scope, ...]:
 
 def describe(context: Context, selector: str) -> Dossier:
     """Everything about one job. Raises as `select.resolve` does."""
+    # A listing explains nothing, and would pay for loading it.
+    from inturn.core.explain import explain
+    from inturn.service.facts import Gatherer
+
     store = _existing(context, selector)
     now = context.now()
     gatherer = Gatherer(context, store, now)
@@ -97,6 +99,9 @@ def describe(context: Context, selector: str) -> Dossier:
 
 def why(context: Context, selector: str) -> tuple[Job, tuple[Reason, ...]]:
     """A job, and why it is where it is. Raises as `select.resolve` does."""
+    from inturn.core.explain import explain
+    from inturn.service.facts import Gatherer
+
     store = _existing(context, selector)
     now = context.now()
     gatherer = Gatherer(context, store, now)
@@ -126,13 +131,15 @@ def follow(
 ) -> Iterator[LedgerEntry]:
     """The ledger after the event `since`, and on as it grows, without end.
 
-    The store exists. `pause` sleeps for the microseconds that it is given. Raises as `select.resolve` does.
+    The store exists. `pause` sleeps for the microseconds that it is given. Raises as `select.resolve` does,
+    and InturnError `store_unusable` if the store was removed or replaced.
     """
     store = context.store
     assert store is not None
     job_id = None if selector is None else resolve(context, selector)
     version = -1
     while True:
+        store.check_in_place()
         # Asked before the look: what is committed in between shows as another version.
         latest = store.version()
         if latest != version:

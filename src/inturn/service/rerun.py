@@ -54,7 +54,6 @@ def _store_mixed(
     try:
         with faults.commit("rerun", store.writing()):
             now = context.now()
-            drafts = intake.draft_all(submissions, owned=True, now=now)
             heirs = iter(newcomers)
             rows = [None if one.queue else _owner(store, heirs, now) for one in submissions]
             drafts = [draft for one in submissions for draft in intake.draft_all([one], not one.queue, now)]

@@ -106,7 +106,7 @@ def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> lis
             settle_all(store, [transition.after for transition in batch], now)
             acted = [Acted(load(store, one.job.id), one.refusal) for one in plan.found.values()]
     except CommitUnknown as failure:
-        check_reached(store, acted, failure)
+        check_reached(store, [one.job for one in acted], failure)
     return acted
 
 

@@ -11,6 +11,7 @@ from time import monotonic, sleep
 
 import apsw
 
+from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
 from inturn.store import migrate
 from inturn.store.transaction import BUSY_DEADLINE, READ, WRITE, Transaction, translate
@@ -19,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
-
-FILE_NAME = "inturn.db"
 
 # The first release without the WAL-reset bug (sqlite.org/wal.html#walresetbug).
 OLDEST_SQLITE = 3_051_003
@@ -41,7 +40,7 @@ def open_store(directory: str, ring: Callable[[Iterable[str]], None], create: bo
             f"SQLite {apsw.sqlite_lib_version()} can corrupt a store that several processes write",
             "install apsw 3.51.3 or newer",
         )
-    path = os.path.join(directory, FILE_NAME)
+    path = os.path.join(directory, DATABASE)
     try:
         if create:
             _create(path)
@@ -189,6 +188,15 @@ class Store:
             return self._file is not None and _file_id(self.path) == self._file
         except OSError:
             return True  # It cannot be told, which is no reason to give anything up.
+
+    def check_in_place(self) -> None:
+        """Raise InturnError `store_unusable` unless `is_in_place`: for those who wait for what comes."""
+        if not self.is_in_place():
+            raise InturnError(
+                "store_unusable",
+                f"{self.path} is gone, or another file is in its place",
+                "If the store was moved, name the place where it is now with --dir.",
+            )
 
     def own_changes(self) -> int:
         """A number that changes whenever this connection writes, which `version` does not show."""

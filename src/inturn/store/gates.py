@@ -24,30 +24,12 @@ def insert(
     store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
 ) -> None:
     """Store the gates of one new job."""
-    insert_all(
+    from inturn.store.newcomers import insert_gates  # no owner stores new jobs
+
+    insert_gates(
         store,
         [(job_id, parent, outcomes) for parent, outcomes in edges.items()],
         [condition._replace(job_id=job_id) for condition in conditions],
-    )
-
-
-def insert_all(
-    store: Store, edges: Iterable[tuple[int, int, tuple[str, ...]]], conditions: Iterable[Condition]
-) -> None:
-    """Store the gates of new jobs; each edge is a job, the one that it waits for, and the outcomes wanted."""
-    from inturn.store.newcomers import insert_rows  # no owner stores new jobs
-
-    insert_rows(
-        store,
-        "edges",
-        ("job_id", "parent_id", "outcomes"),
-        [(job_id, parent, ",".join(outcomes)) for job_id, parent, outcomes in edges],
-    )
-    insert_rows(
-        store,
-        "conditions",
-        ("job_id", "position", "kind", "argument", "due_wall", "due_boot", "due_at"),
-        [(one.job_id, one.position, one.kind, one.argument, *one.due) for one in conditions],
     )
 
 

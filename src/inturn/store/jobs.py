@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from inturn.core.job import Job, Run
     from inturn.core.moment import Now
-    from inturn.core.spec import Submission
     from inturn.core.transitions import Transition
     from inturn.store.db import Store
 
@@ -37,17 +36,6 @@ _IDENTIFY = """
     WHERE job_id = ? AND number = ? AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND owner = ?)
 """
 _EVENT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({marks(EVENT_COLUMNS)})"
-
-
-def insert(
-    store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
-) -> Job:
-    """Store one new job, without its gates, and say in the ledger that it was submitted."""
-    from inturn.store import newcomers  # no owner stores new jobs
-
-    draft = newcomers.draft(submission, gated, owner is not None, now)
-    (job_id,) = newcomers.insert_all(store, [draft], [owner], [environment], now)
-    return transitions.submit(submission, gated, owner, now)._replace(id=job_id)
 
 
 def load(store: Store, job_id: int) -> Job | None:

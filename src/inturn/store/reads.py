@@ -197,9 +197,15 @@ def admission(store: Store, job_id: int) -> Holder | None:
     return None if row is None else Holder(*row)
 
 
-def holders(store: Store) -> list[Holder]:
-    """All who hold slots, the longest first."""
-    rows = store.execute(_SELECT_HOLDER + " ORDER BY granted_at, jobs.id")
+def holders(store: Store, queue: str | None = None, array: int | None = None) -> list[Holder]:
+    """Who holds slots, the longest first: all, those of a queue, or those of an array with a throttle."""
+    where = ""
+    values: tuple[Any, ...] = ()
+    if queue is not None:
+        where, values = " WHERE admissions.queue = ?", (queue,)
+    elif array is not None:
+        where, values = " WHERE admissions.throttle = ?", (array,)
+    rows = store.execute(f"{_SELECT_HOLDER}{where} ORDER BY granted_at, jobs.id", values)
     return [Holder(*row) for row in rows]
 
 

@@ -80,19 +80,6 @@ def newcomers(store: Store, first: int, last: int, now: Now) -> list[Transition]
     return [transition for one in jobs for transition in job(store, one, now)]
 
 
-def note_deadlines_of(store: Store, job_id: int, now: Now) -> None:
-    """Store the deadlines of a queued job that has just been stored, if it has any and has not ended."""
-    found = store.row(
-        """
-        SELECT 1 FROM specs JOIN jobs ON jobs.id = job_id WHERE job_id = ? AND phase <> 'completed'
-            AND (job_timeout IS NOT NULL OR wait_abort_at IS NOT NULL)
-        """,
-        (job_id,),
-    )
-    if found is not None:
-        note_deadlines(store, job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))), now)
-
-
 # Mostly there is nothing of either kind, and this is all that is asked.
 _ANY = "SELECT (SELECT parent_id FROM unsettled LIMIT 1), EXISTS (SELECT 1 FROM deadlines)"
 

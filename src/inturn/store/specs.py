@@ -13,28 +13,36 @@ if TYPE_CHECKING:
 
     from inturn.store.db import Store
 
-COLUMNS = (
-    *("job_id", "environment"),
-    *("argv", "cwd", "env_changes", "umask", "stdin_file", "merge_output"),
-    *("leave_children", "nice"),
+# What jobs that are alike in all else may well differ in; no CHECK of the schema is about it.
+OWN_COLUMNS = ("argv", "cwd", "env_changes", "stdin_file", "note")
+SHARED_COLUMNS = (
+    *("umask", "merge_output", "leave_children", "nice"),
     *("success_codes", "retry_codes", "retry_signals", "retry_timeouts", "retry_start_failures"),
     *("success_target", "run_limit", "failure_limit"),
     *("retry_delay", "retry_backoff", "retry_max_delay", "retry_jitter", "retry_abort_at"),
     *("run_timeout", "job_timeout", "stop_grace", "max_crashes"),
-    *("wait_mode", "wait_poll", "probe_timeout", "wait_abort_at", "note"),
+    *("wait_mode", "wait_poll", "probe_timeout", "wait_abort_at"),
 )
+COLUMNS = ("job_id", "environment", *OWN_COLUMNS, *SHARED_COLUMNS)
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM specs WHERE job_id = ?"
 
 
-def values(spec: Spec) -> tuple[Any, ...]:
-    """The values of COLUMNS after the first two: the job, and what `environment_id` gives."""
-    policy = spec.policy
+def own_values(spec: Spec) -> tuple[Any, ...]:
+    """The values of OWN_COLUMNS."""
     return (
         b"\0".join(spec.argv),
         spec.cwd,
         b"\0".join(spec.env_changes),
-        spec.umask,
         spec.stdin_file,
+        spec.note,
+    )
+
+
+def shared_values(spec: Spec) -> tuple[Any, ...]:
+    """The values of SHARED_COLUMNS."""
+    policy = spec.policy
+    return (
+        spec.umask,
         int(spec.merge_output),
         int(spec.leave_children),
         spec.nice,
@@ -59,7 +67,6 @@ def values(spec: Spec) -> tuple[Any, ...]:
         spec.wait_poll,
         spec.probe_timeout,
         spec.wait_abort_at,
-        spec.note,
     )
 
 

@@ -20,10 +20,13 @@ class Watcher:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.told: list[Snapshot] = []
+        self.problems: list[Exception] = []
         self.reader = Reader(self._reopen, self.told.append)
         self.reader.start()
 
     def _reopen(self) -> Context:
+        if self.problems:
+            raise self.problems.pop()
         return open_context(str(self._directory), None, False, lambda _: None)
 
     def sees(self, what: str, holds: Callable[[Snapshot], bool]) -> Snapshot:
@@ -31,6 +34,10 @@ class Watcher:
         seen = until(lambda: next((it for it in self.told[-1:] if holds(it)), None), what)
         assert seen is not None
         return seen
+
+    def sees_ever(self, what: str, holds: Callable[[Snapshot], bool]) -> None:
+        """Wait until there was a snapshot of which this is true."""
+        until(lambda: any(map(holds, self.told)), what)
 
     def stop(self) -> None:
         self.reader.stop()
@@ -86,6 +93,15 @@ def test_a_damaged_store_is_a_message(tmp_path: Path, watcher: Watcher) -> None:
     (tmp_path / "store" / "inturn.db").write_bytes(b"no database" * 1000)
     (tmp_path / "store" / "inturn.db").chmod(0o600)
     watcher.sees("what is wrong", lambda it: "database" in it.problem)
+
+
+def test_what_nobody_has_foreseen_is_a_message_and_it_looks_again(tmp_path: Path, watcher: Watcher) -> None:
+    watcher.problems.append(ValueError("odd"))
+    watcher.sees_ever("what is wrong", lambda it: it.problem == "unexpected ValueError: odd")
+    scene = Scene(tmp_path / "store")
+    job = scene.submit()
+    watcher.sees("the job", lambda it: _ids(it) == [job] and not it.problem)
+    scene.close()
 
 
 def test_who_writes_does_not_keep_it_from_looking(tmp_path: Path, watcher: Watcher) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from queue import SimpleQueue
 from threading import Thread
 
+from inturn.cli.unexpected import described
 from inturn.core.edit import Changes
 from inturn.core.options import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from inturn.core.phrases import label
-from inturn.errors import InturnError
 from inturn.service import control, edit, pausing, retry
 from inturn.service.output import load_job
-from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +61,10 @@ class Actor(Thread):
             finally:
                 if context.store is not None:
                     context.store.close()
-        except InturnError as error:
-            return Done(f"{error.message}. {error.hint}" if error.hint else error.message, False)
-        except (CommitUnknown, OSError) as error:
-            return Done(str(error), False)
+        except Exception as error:
+            # Whatever it was: without an answer, the deed would seem to be under way for ever.
+            problem = described(error)
+            return Done(f"{problem.message}. {problem.hint}" if problem.hint else problem.message, False)
 
 
 def perform(context: Context, deed: Deed) -> Done:

@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from inturn.cli import lines, render
 from inturn.cli.text import printable
+from inturn.core.job import OUTCOMES
 from inturn.core.transitions import holds_slots
 from inturn.core.views import as_of
 
@@ -173,11 +174,10 @@ def _queue(text: Text, name: str, counts: Mapping[str, int], paused: bool) -> No
     text.append("queue ").append(printable(name), "bold")
     if paused:
         text.append(" paused", render.STYLES["paused"])
-    ended = ("success", "failure", "timed_out", "cancelled", "aborted", "lost", "submission_failed")
     for word, style in render.STYLES.items():
-        if counts.get(word) and word not in ended:
+        if counts.get(word) and word not in OUTCOMES:
             text.append(f"  {counts[word]} {word}", style)
-    done = sum(counts.get(word, 0) for word in ended)
+    done = sum(counts.get(word, 0) for word in OUTCOMES)
     text.append(f"  {done} ended\n" if done else "\n", "dim")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from threading import Condition, Thread
 from time import monotonic
 
 from inturn.cli.top.model import Detail, Snapshot, Wanted
+from inturn.cli.unexpected import described
 from inturn.core.views import Filters, Totals
 from inturn.errors import InturnError
 from inturn.service import board, family, query
@@ -48,7 +48,6 @@ class Reader(Thread):
         self._reopen = reopen
         self._tell = tell
         self._context: Context | None = None
-        self._file: tuple[int, int] | None = None
         self._version: object = None
         self._read_at = 0.0
         self._filters: Wanted | None = None
@@ -95,8 +94,8 @@ class Reader(Thread):
     def _changed(self) -> bool:
         try:
             return self._is_gone() or self._latest() != self._version
-        except (InturnError, OSError):
-            return True
+        except Exception:
+            return True  # The look that follows tells what is wrong.
 
     def _latest(self) -> object:
         store = None if self._context is None else self._context.store
@@ -105,17 +104,16 @@ class Reader(Thread):
     def _look(self, wanted: Wanted) -> Snapshot:
         try:
             return self._read(self._open(), wanted)
-        except (InturnError, OSError) as error:
-            problem = error.message if isinstance(error, InturnError) else str(error)
+        except Exception as error:
+            # Whatever it was: without this thread, the screen would show the past as if it were the present.
             self._close()
-            return Snapshot(wanted, board.Page(), _NOTHING, None, problem)
+            return Snapshot(wanted, board.Page(), _NOTHING, None, described(error).message)
 
     def _open(self) -> Context:
         if self._is_gone():
             self._close()
         if self._context is None or self._context.store is None:
             self._context = self._reopen()
-            self._file = _identity(self._context)
         return self._context
 
     def _is_gone(self) -> bool:
@@ -123,13 +121,14 @@ class Reader(Thread):
         return (
             self._context is not None
             and self._context.store is not None
-            and _identity(self._context) != self._file
+            and not self._context.store.is_in_place()
         )
 
     def _close(self) -> None:
-        if self._context is not None and self._context.store is not None:
-            self._context.store.close()
-        self._context, self._file, self._version, self._tail = None, None, None, None
+        context, self._context = self._context, None
+        self._version, self._tail = None, None
+        if context is not None and context.store is not None:
+            context.store.close()
 
     def _read(self, context: Context, wanted: Wanted) -> Snapshot:
         latest = self._latest()  # before the look: a later commit will show as another one
@@ -164,14 +163,3 @@ class Reader(Thread):
                 raise
             return None  # it was pruned
         return Detail(job, reasons, kin, self._tail)
-
-
-def _identity(context: Context) -> tuple[int, int] | None:
-    """The file of the database that is there now."""
-    if context.store is None:
-        return None
-    try:
-        found = os.stat(context.store.path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

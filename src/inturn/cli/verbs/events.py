@@ -53,7 +53,9 @@ def execute(args: Namespace, context: Context) -> Result:
         query.look_at(context, [args.job], False)
     return Result(
         lines=lambda: query.events(context, since, args.job, lines.event),
-        rich=lambda console: _draw(console, query.events(context, since, args.job, _itself)),
+        rich=lambda console: _draw(
+            console, query.events(context, since, args.job, _itself), context.now().wall
+        ),
     )
 
 
@@ -75,10 +77,10 @@ def _itself(entry: LedgerEntry) -> LedgerEntry:
     return entry
 
 
-def _draw(console: Console, entries: list[LedgerEntry]) -> None:
+def _draw(console: Console, entries: list[LedgerEntry], wall: int) -> None:
     from inturn.cli import render
 
-    render.events(console, entries)
+    render.events(console, entries, wall)
 
 
 def _follow(args: Namespace, context: Context, since: int) -> None:

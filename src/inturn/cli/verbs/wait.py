@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 from inturn.cli import selection
 from inturn.cli.main import EXIT_CODES
 from inturn.cli.result import Result
 from inturn.cli.values import value_of
+from inturn.cli.waiting import await_jobs
 from inturn.core.duration import parse_duration
 from inturn.core.phrases import label, signal_name
 from inturn.errors import InturnError
-from inturn.service import control, query
+from inturn.service import query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from inturn.core.job import Job
     from inturn.core.schema import Schema
@@ -61,7 +60,7 @@ def execute(args: Namespace, context: Context) -> Result:
         raise InturnError(
             "usage", f"--exit-status is of one job, and these are {len(ids)}", "Wait for them one by one."
         )
-    jobs = _wait(args, context, ids, timeout)
+    jobs = await_jobs(context, ids, timeout, args.quiet)
     failed = [job for job in jobs if job.outcome != "success"]
     if not args.quiet:
         _tell(context, failed)
@@ -82,20 +81,6 @@ def schema() -> Schema:
     from inturn.core.schema import many, part
 
     return many(part("job"))
-
-
-def _wait(args: Namespace, context: Context, ids: Sequence[int], timeout: int | None) -> list[Job]:
-    from inturn.app import tend
-
-    def look_after(open_ones: Collection[int]) -> None:
-        tend(context, open_ones)
-
-    if args.quiet or sys.stderr is None or not sys.stderr.isatty():
-        return control.wait_for(context, ids, timeout, tend=look_after)
-    from inturn.cli.progress import Progress
-
-    with Progress(context.now) as progress:
-        return control.wait_for(context, ids, timeout, progress.show, look_after)
 
 
 def _tell(context: Context, failed: Sequence[Job]) -> None:

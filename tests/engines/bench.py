@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inturn.engines.base import Ended, Launch
-from inturn.host import logs
+from inturn.host import log_reader
 from tests.e2e.harness import until
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Bench:
         """What the logs tell of both streams, in their order."""
         return [
             (segment.stream, self.read(run, segment.stream[3:])[segment.start : segment.end])
-            for segment in logs.segments(self.stems[run])
+            for segment in log_reader.segments(self.stems[run])
         ]
 
     def clean(self) -> None:

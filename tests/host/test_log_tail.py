@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inturn.host import log_tail, logs
+from inturn.host import log_reader, log_tail, logs
 from inturn.host.sinks import Piece
 
 Steps = list[
@@ -56,7 +56,7 @@ def last_of(text: bytes, count: int) -> bytes:
 def test_backwards_tells_the_same_as_forwards(tmp_path: Path, written: Steps) -> None:
     stem = str(tmp_path / "run")
     produce(stem, written)
-    assert list(log_tail.backwards(stem))[::-1] == list(logs.segments(stem))
+    assert list(log_tail.backwards(stem))[::-1] == list(log_reader.segments(stem))
     remove(stem)
 
 
@@ -93,7 +93,7 @@ def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
 def test_an_index_of_many_records_is_read_backwards_in_parts(tmp_path: Path) -> None:
     stem = str(tmp_path / "run")
     produce(stem, [(b"o\n", b"e\n", True)] * 1500)
-    assert list(log_tail.backwards(stem))[::-1] == list(logs.segments(stem))
+    assert list(log_tail.backwards(stem))[::-1] == list(log_reader.segments(stem))
 
 
 def test_a_torn_record_is_passed_over(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inturn.host import logs
-from inturn.host.logs import Reader, Sampler, Segment, Streams
+from inturn.host import log_reader, logs
+from inturn.host.log_reader import Reader, Segment
+from inturn.host.logs import Sampler, Streams
 
 RECORD = 24
 
@@ -45,7 +46,7 @@ def content(stem: str, out: int, err: int, index: bytes) -> None:
 
 
 def told(stem: str) -> list[tuple[str, int, int]]:
-    return [segment[1:] for segment in logs.segments(stem)]
+    return [segment[1:] for segment in log_reader.segments(stem)]
 
 
 # --- opening
@@ -225,7 +226,7 @@ def test_a_merged_log_is_sampled_as_stdout(stem: str) -> None:
     sampler.sample(1)
     sampler.close(2)
     opened.close()
-    assert list(logs.segments(stem)) == [Segment(1, "stdout", 0, 5)]
+    assert list(log_reader.segments(stem)) == [Segment(1, "stdout", 0, 5)]
 
 
 def test_a_log_that_was_replaced_is_not_measured(stem: str, streams: Streams) -> None:
@@ -262,7 +263,7 @@ def test_an_index_that_cannot_be_written_does_not_disturb_the_run(stem: str, str
 
 def test_the_order_seen_is_told_with_its_times(stem: str) -> None:
     content(stem, 5, 4, record(1, 3, 0) + record(2, 3, 4) + record(3, 5, 4))
-    assert list(logs.segments(stem)) == [
+    assert list(log_reader.segments(stem)) == [
         Segment(1, "stdout", 0, 3),
         Segment(2, "stderr", 0, 4),
         Segment(3, "stdout", 3, 5),
@@ -278,7 +279,7 @@ def test_what_lies_beyond_the_last_look_comes_last_with_the_time_of_the_file(ste
     content(stem, 5, 4, record(1, 3, 0))
     os.utime(stem + ".out", ns=(0, 9_000_000))
     os.utime(stem + ".err", ns=(0, 8_000_000))
-    assert list(logs.segments(stem)) == [
+    assert list(log_reader.segments(stem)) == [
         Segment(1, "stdout", 0, 3),
         Segment(9_000, "stdout", 3, 5),
         Segment(8_000, "stderr", 0, 4),

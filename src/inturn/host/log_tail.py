@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from inturn.host.logs import _INDEX, _RECORD, _STREAMS, SUFFIXES, Segment
+from inturn.host.log_reader import STREAMS, Segment
+from inturn.host.logs import INDEX, RECORD, SUFFIXES
 from inturn.host.sinks import Files
 
 TYPE_CHECKING = False
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 
     from inturn.host.sinks import Piece
 
-_RECORDS_AT_ONCE = 512
+RECORDS_AT_ONCE = 512
 _BLOCK = 1 << 16
 
 
 def backwards(stem: str) -> Iterator[Segment]:
-    """All that a run has written so far, from the last segment to the first: `logs.segments` in reverse."""
+    """All that a run has written so far, last segment first: `log_reader.segments` in reverse."""
     ends, dates = [0, 0], [0, 0]
     for number, suffix in enumerate(SUFFIXES):
         try:
@@ -26,7 +27,7 @@ def backwards(stem: str) -> Iterator[Segment]:
         except OSError:  # an empty log is removed
             continue
         ends[number], dates[number] = found.st_size, found.st_mtime_ns // 1000
-    for wall, *sizes in _records_backwards(stem + _INDEX):
+    for wall, *sizes in _records_backwards(stem + INDEX):
         yield from _beyond(sizes, ends, dates)
         dates = [wall, wall]
     yield from _beyond([0, 0], ends, dates)
@@ -38,7 +39,7 @@ def _beyond(sizes: list[int], ends: list[int], dates: list[int]) -> Iterator[Seg
         start, end = sizes[number], ends[number]
         if start < end:
             ends[number] = start
-            yield Segment(dates[number], _STREAMS[number], start, end)
+            yield Segment(dates[number], STREAMS[number], start, end)
 
 
 def _records_backwards(path: str) -> Iterator[tuple[int, int, int]]:
@@ -47,11 +48,11 @@ def _records_backwards(path: str) -> Iterator[tuple[int, int, int]]:
     except OSError:  # nothing was seen between two looks
         return
     try:
-        end = os.fstat(fd).st_size // _RECORD * _RECORD
+        end = os.fstat(fd).st_size // RECORD * RECORD
         while end:
-            start = max(0, end - _RECORDS_AT_ONCE * _RECORD)
+            start = max(0, end - RECORDS_AT_ONCE * RECORD)
             data = os.pread(fd, end - start, start)
-            for at in range(len(data) // _RECORD * _RECORD - _RECORD, -1, -_RECORD):
+            for at in range(len(data) // RECORD * RECORD - RECORD, -1, -RECORD):
                 wall, out, err = (int.from_bytes(data[at + n : at + n + 8], "little") for n in (0, 8, 16))
                 yield wall, out, err
             end = start

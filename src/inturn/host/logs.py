@@ -20,7 +20,6 @@ from inturn.host import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import NamedTuple
 
     from inturn.host.locks import Finding
@@ -28,10 +27,8 @@ else:
     from inturn.core.records import NamedTuple
 
 SUFFIXES = (".out", ".err")
-_INDEX = ".idx"
-_STREAMS = ("stdout", "stderr")
-_RECORD = 24
-_READ_AT_ONCE = 2048 * _RECORD
+INDEX = ".idx"
+RECORD = 24
 
 # Somebody who asks whether a run is alive holds a shared lock for an instant.
 _LOCK_ATTEMPTS = 40
@@ -52,15 +49,6 @@ class Streams(NamedTuple):
         os.close(self.out)
         if self.err != self.out:
             os.close(self.err)
-
-
-class Segment(NamedTuple):
-    """Bytes `start` to `end` of one file (`stdout` or `stderr`), seen at `wall` (microseconds)."""
-
-    wall: int
-    stream: str
-    start: int
-    end: int
 
 
 def open_streams(stem: str, merge: bool) -> Streams:
@@ -107,7 +95,7 @@ def file_ids(stem: str) -> tuple[FileId, ...]:
 
 def files(stem: str) -> tuple[str, ...]:
     """The paths of all files that a run may have."""
-    return tuple(stem + suffix for suffix in (*SUFFIXES, _INDEX))
+    return tuple(stem + suffix for suffix in (*SUFFIXES, INDEX))
 
 
 def present(stem: str, ids: tuple[FileId, ...]) -> tuple[FileId, ...]:
@@ -129,7 +117,7 @@ def remove_empty(stem: str) -> None:
             kept = True
     if not kept:
         try:
-            os.unlink(stem + _INDEX)
+            os.unlink(stem + INDEX)
         except OSError:
             pass
 
@@ -179,78 +167,12 @@ class Sampler:
 
     def _append(self, wall: int, sizes: tuple[int, int]) -> bool:
         if self._index < 0:
-            self._index = _open(self._stem + _INDEX)
+            self._index = _open(self._stem + INDEX)
         length = os.fstat(self._index).st_size
-        if length % _RECORD:  # torn by a full file system or a crash: all later records would be shifted
-            os.ftruncate(self._index, length - length % _RECORD)
+        if length % RECORD:  # torn by a full file system or a crash: all later records would be shifted
+            os.ftruncate(self._index, length - length % RECORD)
         record = b"".join(number.to_bytes(8, "little") for number in (wall, *sizes))
-        return os.write(self._index, record) == _RECORD
-
-
-class Reader:
-    """Tells in which order the bytes of a run's logs were seen; goes on where it stopped, for a live run."""
-
-    def __init__(self, stem: str) -> None:
-        self._stem = stem
-        self._offset = 0
-        self._sound = True
-        self._indexed = [0, 0]
-        self._told = [0, 0]
-
-    def fresh(self, tail: bool = True) -> Iterator[Segment]:
-        """The segments that were not told before, in the order seen; within one look stdout comes first.
-
-        What lies beyond the last look comes at the end, dated by the file's last change; without `tail` it is
-        left for the next call, when its place may be known. An index is trusted as far as it makes sense:
-        not behind a torn record or one in which a file has become shorter.
-        """
-        while records := self._read_records():
-            ends = self._sizes_now()
-            for wall, *sizes in records:
-                yield from self._advance(wall, sizes, ends)
-        if tail:
-            yield from self._tail()
-
-    def _read_records(self) -> list[tuple[int, int, int]]:
-        if not self._sound:
-            return []
-        data = _read_from(self._stem + _INDEX, self._offset)
-        records = []
-        for at in range(0, len(data) - _RECORD + 1, _RECORD):
-            wall, out, err = (int.from_bytes(data[at + n : at + n + 8], "little") for n in (0, 8, 16))
-            if out < self._indexed[0] or err < self._indexed[1]:
-                self._sound = False
-                break
-            self._indexed = [out, err]
-            records.append((wall, out, err))
-        self._offset += len(records) * _RECORD
-        return records
-
-    def _advance(self, wall: int, sizes: list[int], ends: list[int]) -> Iterator[Segment]:
-        for number, stream in enumerate(_STREAMS):
-            start, end = self._told[number], min(sizes[number], ends[number])
-            if start < end:
-                self._told[number] = end
-                yield Segment(wall, stream, start, end)
-
-    def _tail(self) -> Iterator[Segment]:
-        for number, suffix in enumerate(SUFFIXES):
-            try:
-                found = os.stat(self._stem + suffix)
-            except OSError:
-                continue
-            start, end = self._told[number], found.st_size
-            if start < end:
-                self._told[number] = end
-                yield Segment(found.st_mtime_ns // 1000, _STREAMS[number], start, end)
-
-    def _sizes_now(self) -> list[int]:
-        return [_size_of(self._stem + suffix) for suffix in SUFFIXES]
-
-
-def segments(stem: str) -> Iterator[Segment]:
-    """All that a run has written so far, in the order seen."""
-    return Reader(stem).fresh()
+        return os.write(self._index, record) == RECORD
 
 
 def _open(path: str) -> int:
@@ -286,24 +208,6 @@ def _id_of(path: str) -> FileId | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def _read_from(path: str, offset: int) -> bytes:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.pread(fd, _READ_AT_ONCE, offset)
-    finally:
-        os.close(fd)
 
 
 def _remove_if_empty(path: str) -> bool:

@@ -6,7 +6,7 @@ import os
 
 from inturn.core.duration import format_time_utc
 from inturn.errors import InturnError
-from inturn.host import log_tail, logs, sinks
+from inturn.host import log_reader, log_tail, logs, sinks
 from inturn.host.sinks import Piece
 from inturn.store import jobs, specs
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
     from inturn.core.job import Job, Run
-    from inturn.host.logs import Segment
+    from inturn.host.log_reader import Segment
     from inturn.host.sinks import Files, Sink
     from inturn.service.context import Context
 else:
@@ -162,7 +162,7 @@ def _forwards(log: Log, wanted: Wanted) -> Iterator[Piece]:
         # Nothing to put in order: a gigabyte is one piece, however long its index.
         yield log.piece(streams[0], 0, 0, log.sizes[streams[0]])
     elif streams:
-        yield from _pieces(log, logs.segments(log.stem), wanted)
+        yield from _pieces(log, log_reader.segments(log.stem), wanted)
 
 
 def _backwards(log: Log, wanted: Wanted) -> Iterator[Piece]:

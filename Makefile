@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # One that no tier names runs last: none is forgotten.
 TIER_PURE       := tests/arch tests/core tests/conditions tests/config tests/store tests/host
 TIER_SIMULATION := tests/simulation
-TIER_PROCESSES  := tests/contract tests/engines tests/owners tests/service tests/cli tests/bench tests/e2e
+TIER_PROCESSES  := tests/contract tests/engines tests/owners tests/service tests/api tests/cli tests/bench tests/e2e
 TEST_FILES      := $(wildcard tests/*/test_*.py tests/*/*/test_*.py)
 WITH_TESTS      := $(sort $(foreach file,$(TEST_FILES),tests/$(word 2,$(subst /, ,$(file)))))
 TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES),$(WITH_TESTS)) \

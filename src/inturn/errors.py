@@ -15,7 +15,7 @@ CODES = (
     "ambiguous",  # a name that several jobs have
     "conflict",  # the job's present state does not allow it
     "incomplete",  # done in part, or an awaited job did not succeed
-    "store_unusable",  # foreign, unsafe, newer, damaged or read-only
+    "store_unusable",  # foreign, unsafe, newer, damaged, read-only, or gone while it was in use
     "store_busy",  # the store stayed locked beyond the deadline
     "submission_failed",  # no supervisor took the job over
     "failed",  # anything else that the operating system refused

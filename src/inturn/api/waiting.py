@@ -42,7 +42,7 @@ def wait(jobs: Awaited, timeout: Duration | None = None) -> list[Result]:
     """Block until all these jobs have ended; their results, in the order given, those of arrays one by one.
 
     Raises WaitTimeout after `timeout` (seconds, a text such as "5m", or a timedelta), and InturnError
-    `not_found` for a job that is no more.
+    `not_found` for a job that is no more, or `store_unusable` if the store was removed or replaced.
     """
     patience = microseconds("timeout", timeout)
     handles = list(_flat(jobs))

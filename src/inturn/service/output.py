@@ -8,6 +8,7 @@ from inturn.core.duration import format_time_utc
 from inturn.errors import InturnError
 from inturn.host import log_reader, log_tail, logs, sinks
 from inturn.host.sinks import Piece
+from inturn.service.acting import NoSuchJob
 from inturn.store import jobs, specs
 
 TYPE_CHECKING = False
@@ -97,10 +98,10 @@ def document(context: Context, job_id: int, wanted: Wanted) -> dict[str, Any]:
 
 
 def load_job(context: Context, job_id: int) -> Job:
-    """The job, or InturnError `not_found`."""
+    """The job. Raises NoSuchJob."""
     job = None if context.store is None else jobs.load(context.store, job_id)
     if job is None:
-        raise InturnError("not_found", f"there is no job {job_id}", "See which there are: inturn list --all")
+        raise NoSuchJob(job_id)
     return job
 
 

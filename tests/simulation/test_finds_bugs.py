@@ -80,15 +80,12 @@ def test_an_adoption_that_starts_the_command_anew_is_found(monkeypatch: pytest.M
 def test_receipts_that_are_written_anew_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     write = gates.write_receipts
 
-    def rewrite(store: Store, settled: Any, now: Now) -> None:
+    def rewrite(store: Store, job_id: int, now: Now, parent_id: int | None = None) -> None:
         store.execute("DROP TRIGGER IF EXISTS edges_receipt_once")
-        for edge in settled:
-            store.execute(
-                "UPDATE edges SET observed_outcome = NULL, observed_at = NULL"
-                " WHERE job_id = ? AND parent_id = ?",
-                (edge.job_id, edge.parent_id),
-            )
-        write(store, settled, now)
+        store.execute(
+            "UPDATE edges SET observed_outcome = NULL, observed_at = NULL WHERE job_id = ?", (job_id,)
+        )
+        write(store, job_id, now, parent_id)
 
     monkeypatch.setattr(gates, "write_receipts", rewrite)
     assert_found("receipts_are_written_once_a_round")

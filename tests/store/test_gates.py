@@ -19,8 +19,10 @@ from tests.builders import (
     later,
     make_condition,
     make_submission,
+    reread,
     supervised,
 )
+from tests.tapped import tapped
 
 
 def test_a_receipt_is_what_was_true_of_the_parent_and_is_written_once(store: Store) -> None:
@@ -29,15 +31,15 @@ def test_a_receipt_is_what_was_true_of_the_parent_and_is_written_once(store: Sto
         child = add_job(store, make_submission(), add_owner(store, "child"), {parent.id: ("success",)})
         (edge,) = gates.edges(store, child.id)
         assert (edge.judged, edge.parent_name, edge.parent_phase) == (False, "prepare", "queued")
-        gates.write_receipts(store, [edge], START)
+        gates.write_receipts(store, child.id, START)
         assert gates.edges(store, child.id) == [edge]  # The parent is not completed.
         over = finish(store, admit(store, parent, me), me)
         # Whoever ends the parent writes the receipts of those who wait for it.
         (judged,) = gates.edges(store, child.id)
         assert judged[3:7] == ("success", over.revision, over.completed_at, START.wall)
-        gates.write_receipts(store, [edge], later(99))
+        gates.write_receipts(store, child.id, later(99))
         commit(store, over, Event("revived", "queued", owner=me))
-        gates.write_receipts(store, [edge], later(99))
+        gates.write_receipts(store, child.id, later(99))
     (now,) = gates.edges(store, child.id)
     assert now[3:7] == judged[3:7]
     assert (now.parent_phase, now.satisfied) == ("queued", True)
@@ -49,7 +51,7 @@ def test_a_receipt_cannot_be_rewritten_only_taken_back(store: Store) -> None:
         parent = add_job(store)
         child = add_job(store, edges={parent.id: OUTCOMES}, conditions=(make_condition(),))
         commit(store, parent, CANCEL)
-        gates.write_receipts(store, gates.edges(store, child.id), START)
+        gates.write_receipts(store, child.id, START)
         with pytest.raises(apsw.ConstraintError, match="written once"):
             store.execute("UPDATE edges SET observed_outcome = 'success'")
         store.execute(
@@ -76,3 +78,22 @@ def test_a_job_that_is_depended_on_cannot_vanish(store: Store) -> None:
         add_job(store, edges={parent.id: OUTCOMES})
         with pytest.raises(apsw.ConstraintError, match="FOREIGN KEY"):
             store.execute("DELETE FROM jobs WHERE id = ?", (parent.id,))
+
+
+def test_the_end_of_one_of_many_parents_costs_no_more_than_that_of_one_of_few(store: Store) -> None:
+    def statements(number: int) -> int:
+        ran: list[str] = []
+        with store.writing():
+            parents = [add_job(store) for _ in range(number)]
+            child = add_job(store, edges=dict.fromkeys((one.id for one in parents), OUTCOMES))
+            with tapped(store, ran.append):
+                commit(store, parents[0], CANCEL)
+            assert reread(store, child).phase == "waiting"
+            assert not any(sql.endswith("WHERE edges.job_id = ? ORDER BY parent_id") for sql in ran)
+            for parent in parents[1:]:
+                commit(store, parent, CANCEL)
+            assert reread(store, child).phase == "queued"
+        return len(ran)
+
+    statements(3)  # The first time there is more to be found out about the store.
+    assert statements(200) == statements(3)

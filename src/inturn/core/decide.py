@@ -29,7 +29,7 @@ KILL_INTERVAL = SECOND
 class Step(NamedTuple):
     """One thing to do.
 
-    `commit` an event; `receipts`: write what the parents of `edges` came to; `look` at `conditions`;
+    `commit` an event; `receipts`: write what completed parents came to; `look` at `conditions`;
     `request` admission; `terminate`, `kill`, `halt` or `continue` the run; `sleep` at most `wait`
     microseconds (None: until something happens). An owner adds kinds for what it alone knows to be needed:
     `launch` or `find` a run that it has not in hand, `bind` its process to the run that is stored.
@@ -37,7 +37,6 @@ class Step(NamedTuple):
 
     kind: str
     event: transitions.Event | None = None
-    edges: tuple[Edge, ...] = ()
     conditions: tuple[Condition, ...] = ()
     wait: int | None = None
 
@@ -126,9 +125,8 @@ def _at_the_gates(
     next_look: Mapping[int, int],
     now: Now,
 ) -> Step:
-    settled = tuple(edge for edge in edges if not edge.judged and edge.parent_phase == "completed")
-    if settled:
-        return Step("receipts", edges=settled)
+    if any(not edge.judged and edge.parent_phase == "completed" for edge in edges):
+        return Step("receipts")
     open_since = conditions_met_at(conditions, spec.wait_mode)
     event = judge_gates(job, edges, open_since, now)
     if event is not None:

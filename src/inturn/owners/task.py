@@ -15,7 +15,8 @@ from inturn.core.environment import device_variables, job_environment, run_envir
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import Launch, StartFailed
-from inturn.host import faults, spawn, tree
+from inturn.errors import InturnError
+from inturn.host import faults, paths, spawn, tree
 from inturn.owners import admit
 from inturn.owners.lost import resolve
 from inturn.store import gates, jobs, owners, settings, specs
@@ -209,7 +210,7 @@ class Task:
             self._commit(step.event, now)
         elif step.kind == "receipts":
             with faults.commit("receipts", self._store.writing()):
-                gates.write_receipts(self._store, step.edges, now)
+                gates.write_receipts(self._store, self.job.id, now)
             self._edges = gates.edges(self._store, self.job.id)
         elif step.kind == "look":
             self._look(step.conditions, now)
@@ -368,10 +369,7 @@ class Task:
 
     def _launch_of(self, run: Run) -> Launch:
         stem = self._stem(run)
-        try:
-            os.mkdir(os.path.dirname(stem), 0o700)
-        except OSError:
-            pass  # It is there, or the engine will say that the log cannot be opened.
+        _make_place_for(stem)
         return Launch(
             argv=self._spec.argv,
             cwd=self._spec.cwd,
@@ -449,3 +447,16 @@ class Task:
             self._running.signal_tree(_signal.SIGKILL)
             self._sight = self._sight._replace(kill_at=now.mono)
         faults.point("signalled." + how)
+
+
+def _make_place_for(stem: str) -> None:
+    """Make the directory of a log, and that of all logs again if somebody has removed it."""
+    place = os.path.dirname(stem)
+    try:
+        try:
+            os.mkdir(place, 0o700)
+        except FileNotFoundError:
+            paths.make_again(os.path.dirname(place))
+            os.mkdir(place, 0o700)
+    except (OSError, InturnError):
+        pass  # It is there, or the engine will say that the log cannot be opened.

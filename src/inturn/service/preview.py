@@ -170,7 +170,7 @@ def _lead_to_the_line(store: Store, job_id: int, observations: dict[int, Observa
         waits_for = gates.edges(store, job_id), gates.conditions(store, job_id)
         step = before_run(job, spec, *waits_for, looked_at, now)
         if step.kind == "receipts":
-            gates.write_receipts(store, step.edges, now)
+            gates.write_receipts(store, job.id, now)
         elif step.event is not None:
             jobs.commit(store, [transitions.apply(job, step.event, now)], now)
         else:

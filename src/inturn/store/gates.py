@@ -6,7 +6,7 @@ from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from inturn.core.job import Condition, Edge
     from inturn.core.moment import Now
@@ -51,23 +51,39 @@ def conditions(store: Store, job_id: int) -> list[Condition]:
     return [condition_from(row) for row in store.execute(query, (job_id,))]
 
 
-def write_receipts(store: Store, settled: Sequence[Edge], now: Now) -> None:
-    """Copy outcome and revision of completed parents onto edges that have no receipt yet.
+def has_open_edge(store: Store, job_id: int) -> bool:
+    """Whether a job waits for another one whose outcome it has no receipt of.
 
-    The parent is read in this transaction, so that the receipt is what was true of it; an edge that has been
-    judged is left alone.
+    The latest are looked at first: where many are waited for, the earlier ones mostly end first.
     """
-    for edge in settled:
-        store.execute(
-            """
-            UPDATE edges SET observed_outcome = parent.outcome, observed_revision = parent.revision,
-                observed_completed_at = parent.completed_at, observed_at = ?
-            FROM jobs AS parent
-            WHERE parent.id = edges.parent_id AND parent.phase = 'completed'
-                AND edges.job_id = ? AND edges.parent_id = ? AND edges.observed_at IS NULL
-            """,
-            (now.wall, edge.job_id, edge.parent_id),
-        )
+    query = "SELECT 1 FROM edges WHERE job_id = ? AND observed_at IS NULL ORDER BY parent_id DESC LIMIT 1"
+    return store.row(query, (job_id,)) is not None
+
+
+def edge(store: Store, job_id: int, parent_id: int) -> Edge:
+    """One dependency, which exists."""
+    return edge_from(
+        store.row(SELECT_EDGE + " WHERE edges.job_id = ? AND parent_id = ?", (job_id, parent_id))
+    )
+
+
+def write_receipts(store: Store, job_id: int, now: Now, parent_id: int | None = None) -> None:
+    """Copy outcome and revision of completed parents onto the edges of a job that have no receipt yet.
+
+    The parents are read in this transaction, so that a receipt is what was true of them; an edge that has
+    been judged is left alone. With `parent_id` only that one edge is looked at.
+    """
+    store.execute(
+        f"""
+        UPDATE edges SET observed_outcome = parent.outcome, observed_revision = parent.revision,
+            observed_completed_at = parent.completed_at, observed_at = ?
+        FROM jobs AS parent
+        WHERE parent.id = edges.parent_id AND parent.phase = 'completed'
+            AND edges.job_id = ? AND edges.observed_at IS NULL
+            {"" if parent_id is None else "AND edges.parent_id = ?"}
+        """,
+        (now.wall, job_id) if parent_id is None else (now.wall, job_id, parent_id),
+    )
 
 
 def forget_receipts(store: Store, job_id: int) -> None:

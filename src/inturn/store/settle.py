@@ -13,7 +13,9 @@ from inturn.store.rows import SELECT_JOB, job_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from inturn.core.job import Job
+    from collections.abc import Sequence
+
+    from inturn.core.job import Edge, Job
     from inturn.core.moment import Now
     from inturn.core.transitions import Transition
     from inturn.store.db import Store
@@ -42,7 +44,21 @@ def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Trans
         store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
     waiting = [job_from(row) for row in rows[:limit]]
     store.stirred.update(one.id for one in waiting if one.owner is not None)
-    return [found for one in waiting for found in job(store, one, now)]
+    return [found for one in waiting for found in _told_of(store, one, parent_id, now)]
+
+
+def _told_of(store: Store, waiting: Job, parent_id: int, now: Now) -> list[Transition]:
+    """Write the receipt of one edge of a waiting job; returns the transition that follows, if any.
+
+    A job may wait for thousands, each of which comes this way: all its edges are read once, after the last.
+    """
+    gates.write_receipts(store, waiting.id, now, parent_id)
+    edge = gates.edge(store, waiting.id, parent_id)
+    if not edge.satisfied:
+        return _judge(waiting, [edge], now)
+    if gates.has_open_edge(store, waiting.id):
+        return []
+    return _judge(waiting, gates.edges(store, waiting.id), now)
 
 
 def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
@@ -50,9 +66,13 @@ def job(store: Store, waiting: Job, now: Now) -> list[Transition]:
 
     One with wait conditions stays where it is, unless an edge has failed: its owner looks at them.
     """
-    gates.write_receipts(store, gates.edges(store, waiting.id), now)
+    gates.write_receipts(store, waiting.id, now)
+    return _judge(waiting, gates.edges(store, waiting.id), now)
+
+
+def _judge(waiting: Job, edges: Sequence[Edge], now: Now) -> list[Transition]:
     open_since = None if waiting.conditional else 0
-    event = decide.judge_gates(waiting, gates.edges(store, waiting.id), open_since, now)
+    event = decide.judge_gates(waiting, edges, open_since, now)
     return [] if event is None else [transitions.apply(waiting, event, now)]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import pytest
 
 from tests.e2e.harness import Cli, until
@@ -34,6 +37,70 @@ def assert_nothing_is_left(cli: Cli, mark: Mark, verb: str) -> None:
     assert NAP not in cli.processes().values()
     assert cli.run("pools", "--json").check().data["store"]["used"] == 0
     cli.run(verb, "--wait", "--", "true").check()
+
+
+# A process that has ended before anybody could look at it twice, and left another one: deaf to TERM, in a
+# session of its own, without our files.
+FLIGHT = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork():
+    time.sleep(600)
+for stream in (0, 1, 2):
+    os.close(stream)
+while True:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    with open("hops", "ab", buffering=0) as hops:
+        hops.write(b".")
+    time.sleep(0.003)
+"""
+
+
+def hops(cli: Cli) -> int:
+    path = cli.root / "hops"
+    return path.stat().st_size if path.exists() else 0
+
+
+def hop(cli: Cli, verb: str, mark: Mark) -> int:
+    """A job with such a chain of processes, which is under way."""
+    job = cli.run(verb, "--stop-grace", "0.2s", "--", sys.executable, "-c", FLIGHT, env=mark.environment).id
+    before = hops(cli)
+    until(lambda: hops(cli) > before + 10, "some hops")
+    return job
+
+
+def test_a_process_that_flees_from_fork_to_fork_is_ended_with_its_job(
+    cli: Cli, verb: str, mark: Mark
+) -> None:
+    for _ in range(4):
+        job = hop(cli, verb, mark)
+        cli.run("cancel", job).check()
+        cli.run("wait", job).check(6)
+        assert_nothing_is_left(cli, mark, verb)
+
+
+def test_a_process_that_flees_from_fork_to_fork_stands_still_while_its_job_is_paused(
+    cli: Cli, verb: str, mark: Mark
+) -> None:
+    job = hop(cli, verb, mark)
+    for _ in range(3):
+        cli.run("pause", job).check()
+        until(lambda: stands_still(cli), "the end of the hops")
+        before = hops(cli)
+        cli.run("resume", job).check()
+        until(lambda: hops(cli) > before + 10, "some hops")  # noqa: B023
+    cli.run("cancel", job).check()
+    cli.run("wait", job).check(6)
+
+
+def stands_still(cli: Cli) -> bool:
+    """Whether nothing is written for a hundred times as long as a hop takes."""
+    before, end = hops(cli), time.monotonic() + 0.3
+    until(lambda: time.monotonic() > end, "the end of the time")
+    return hops(cli) == before
 
 
 @trees

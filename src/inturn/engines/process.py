@@ -31,6 +31,13 @@ _LOST = Ended(None, None, 0, 0, 0)
 # How often `signal_tree` looks for processes that were forked while it looked.
 _SWEEPS = 20
 
+# So many of these that find nobody new are believed, though there are orphans that may be of another run.
+_QUIET_SWEEPS = 3
+
+# How often an empty list of orphans is asked for again.
+_LOOKS = 3
+_LOOKS_AT_MOST = 100
+
 
 class NativeId(NamedTuple):
     """What is stored of a run: its leader, and which files its logs are (a replaced log proves nothing)."""
@@ -159,14 +166,20 @@ class LocalRun:
         # First of all, and without a look at the leader: that might reap it, and give its group away.
         reached = self._leader.signal_group(sig)
         signalled: set[Identity] = set()
+        quiet = 0
         for _ in range(_SWEEPS):
             found = self._members()
             fresh = [one for one in found if one not in signalled and not (reached and self._in_group(one))]
-            if not fresh:
+            quiet = 0 if fresh else quiet + 1
+            if quiet == _QUIET_SWEEPS or (quiet and not self._may_hide_somebody(found)):
                 break
             tree.signal_members(fresh, sig)
             signalled.update(fresh)
         self._known = found
+
+    def _may_hide_somebody(self, found: list[Identity]) -> bool:
+        """Whether there are orphans besides those found: one that forks and ends at once is hard to meet."""
+        return self._ours and not _strangers() <= {one.pid for one in found}
 
     def sample(self) -> None:
         """Note the length of the logs, and bury orphans of this owner that have ended meanwhile."""
@@ -218,6 +231,17 @@ def _ended(status: int, usage: struct_rusage) -> Ended:
 
 
 def _strangers() -> set[int]:
-    """Our children that we have not started: orphans of some run."""
-    tree.reap(spawn.awaited)
-    return set(tree.children()) - spawn.awaited if tree.has_children() else set()
+    """Our children that we have not started: orphans of some run.
+
+    The kernel's list of children is not to be trusted while they end: it may pass over those that follow.
+    That there are no children at all is certain, so an empty list is a contradiction if none are awaited.
+    """
+    looks = 0
+    while True:
+        tree.reap(spawn.awaited)
+        if not tree.has_children():
+            return set()
+        found = set(tree.children()) - spawn.awaited
+        looks += 1
+        if found or looks == (_LOOKS if spawn.awaited else _LOOKS_AT_MOST):
+            return found

@@ -89,7 +89,7 @@ def test_its_processes_stand_still_until_it_is_resumed(cli: Cli, verb: str) -> N
     assert shown["admission"] is not None
     pass_time(0.3)
     assert ticks(cli) == reached
-    assert {state(pid) for pid in targets(cli, job)} == {"T"}
+    await_halted(cli, job)
     assert cli.run("resume", job).check().text == f"{job}\tresumed\n"
     until(lambda: ticks(cli) > reached, "another tick")
     assert cli.phase(job) == "running"

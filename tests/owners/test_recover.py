@@ -6,11 +6,13 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from inturn.host import identity
 from tests.e2e.conftest import start_worker
 from tests.e2e.harness import Cli, until
 from tests.e2e.orphans import PATIENT, Orphanage, orphanage
@@ -36,6 +38,10 @@ class Stranger:
             ["sh", "-c", script], cwd=root, stdin=subprocess.PIPE, start_new_session=True
         )
         until(self._ready.exists, "the stranger")
+        # Who starts within the same tick of the clock could not be told from it.
+        who = identity.of(self.pid)
+        assert who is not None
+        until(lambda: _ticks_now() > who.ticks + 1, "another tick of the clock")
 
     @property
     def pid(self) -> int:
@@ -50,6 +56,10 @@ class Stranger:
         self.process.wait()
         assert self.process.stdin is not None
         self.process.stdin.close()
+
+
+def _ticks_now() -> int:
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 @pytest.fixture

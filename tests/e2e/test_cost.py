@@ -139,6 +139,7 @@ inturn.host.spawn: starts programs
 inturn.host.tree: all processes of a run
 inturn.owners.acceptance: answers the submitter
 inturn.owners.admit: asks for slots
+inturn.owners.gatekeeper: what a job waits for
 inturn.owners.lost: what becomes of a run that nobody saw end
 inturn.owners.owner: rounds of work and sleep
 inturn.owners.supervisor: its life

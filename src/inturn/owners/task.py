@@ -11,21 +11,20 @@ import _signal  # type: ignore[import-not-found]
 import os
 
 from inturn.core import decide, transitions
-from inturn.core.environment import device_variables, job_environment, run_environment
+from inturn.core.environment import device_variables, run_environment
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import Launch, StartFailed
 from inturn.errors import InturnError
-from inturn.host import faults, paths, spawn, tree
+from inturn.host import faults, paths
 from inturn.owners import admit
+from inturn.owners.gatekeeper import Gatekeeper
 from inturn.owners.lost import resolve
-from inturn.store import gates, jobs, owners, settings, specs
+from inturn.store import jobs, owners, settings, specs
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from inturn.conditions.base import Observation, Pending
-    from inturn.core.job import Condition, Edge
     from inturn.core.moment import Now
     from inturn.core.spec import Spec
     from inturn.engines.base import Running
@@ -47,12 +46,7 @@ class Task:
         self._tools = tools
         self._store = tools.store
         self._spec: Spec = specs.load(tools.store, job.id)
-        self._edges: list[Edge] = []
-        self._conditions: list[Condition] = []
-        self._next_look: dict[int, int] = {}
-        self._pending: dict[int, tuple[Condition, Pending]] = {}
-        self._seen: set[int] = set()
-        self._advanced = False
+        self._gates = Gatekeeper(tools, job.id)
         self._run = run
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
@@ -74,11 +68,8 @@ class Task:
 
     @property
     def has_looked(self) -> bool:
-        """Whether its gates, as they were last read, have been acted upon by this owner.
-
-        All wait conditions that were due have then been looked at, at least once.
-        """
-        return self._advanced and self._seen.issuperset(self._pending)
+        """Whether its gates, as they were last read, have been acted upon by this owner."""
+        return self._gates.has_looked
 
     @property
     def live(self) -> bool:
@@ -87,7 +78,7 @@ class Task:
 
     def descriptors(self) -> list[int]:
         """What becomes readable when there is something to do before the time that `advance` gave."""
-        watched = [fd for _, pending in self._pending.values() for fd in pending.filenos()]
+        watched = self._gates.descriptors()
         if self._running is not None and self._sight.ended is None:
             watched.append(self._running.fileno())
         return watched
@@ -107,10 +98,7 @@ class Task:
         if fresh.revision != self.job.revision:
             self._spec = specs.load(self._store, fresh.id)  # It may have been edited.
         self.job = fresh
-        edges = self._edges
         self._load_gates()
-        if self._edges != edges:
-            self._advanced = False  # They may let it into the line.
         if (self.holds_slots or self.live) and self._run is not None and self._run.number == fresh.runs:
             stored = jobs.load_run(self._store, fresh.id, fresh.runs)
             # One that is not bound yet we know better than the store.
@@ -122,12 +110,7 @@ class Task:
 
     def _load_gates(self) -> None:
         if self.job.phase in ("submitting", "waiting"):
-            self._edges = gates.edges(self._store, self.job.id)
-            self._conditions = gates.conditions(self._store, self.job.id)
-            if self._conditions:
-                # Most jobs have none. Not when one is due: it might be that of a newer version by then.
-                from inturn import conditions  # noqa: F401
-                from inturn.owners import remains  # noqa: F401
+            self._gates.load()
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""
@@ -156,7 +139,7 @@ class Task:
 
         None means that only a change of the store, or a descriptor, can bring more.
         """
-        self._advanced = True
+        self._gates.acted_upon = True
         while not self.done:
             now = self._tools.now()
             step = self._next(now)
@@ -173,9 +156,10 @@ class Task:
 
     def _next(self, now: Now) -> decide.Step:
         if not self.holds_slots:
-            self._collect_observations(now)
+            self._gates.collect(self._spec, now)
+            known = self._gates
             return decide.before_run(
-                self.job, self._spec, self._edges, self._conditions, self._next_look, now
+                self.job, self._spec, known.edges, known.conditions, known.next_look, now
             )
         if self._run is None or self._run.number != self.job.runs:
             # The commit that ended the run in our hands, and began another one, seemed to fail.
@@ -209,11 +193,9 @@ class Task:
             assert step.event is not None
             self._commit(step.event, now)
         elif step.kind == "receipts":
-            with faults.commit("receipts", self._store.writing()):
-                gates.write_receipts(self._store, self.job.id, now)
-            self._edges = gates.edges(self._store, self.job.id)
+            self._gates.take_receipts(now)
         elif step.kind == "look":
-            self._look(step.conditions, now)
+            self._gates.look(step.conditions, self._spec, now)
         elif step.kind == "request":
             # Should the commit seem to fail, we know all the same that nobody has started it.
             self._reserved = self.job.runs + 1
@@ -267,55 +249,8 @@ class Task:
             faults.point("run.closed")
             self._running = None
         self._bind_at = None
-        for _, pending in self._pending.values():
-            pending.abandon()
-            spawn.awaited.discard(pending.pid)
-        self._pending = {}
+        self._gates.abandon()
         self._sight = decide.Sight()
-
-    def _look(self, wanted: tuple[Condition, ...], now: Now) -> None:
-        from inturn import conditions
-
-        environment = {**job_environment(self._spec), tree.COOKIE: self._probe_cookie()}
-        surroundings = conditions.Surroundings(self._spec.cwd, environment, self._spec.probe_timeout)
-        for condition in wanted:
-            seen = conditions.start(condition, surroundings, now)
-            if isinstance(seen, conditions.Observation):
-                self._observed(condition, seen, now)
-            else:
-                self._pending[condition.position] = (condition, seen)
-                spawn.awaited.add(seen.pid)
-                # Until it has ended, nobody starts it again.
-                self._next_look[condition.position] = seen.deadline
-
-    def _probe_cookie(self) -> bytes:
-        """By which our probes are found if we die before they end; nothing of them belongs to a run."""
-        from inturn.owners.remains import probe_cookie
-
-        me = owners.load(self._store, self._tools.owner)
-        return b"" if me is None else probe_cookie(me.token)
-
-    def _collect_observations(self, now: Now) -> None:
-        for position, (condition, pending) in list(self._pending.items()):
-            seen = pending.poll(now)
-            if seen is not None:
-                del self._pending[position]
-                spawn.awaited.discard(pending.pid)
-                self._observed(condition, seen, now)
-
-    def _observed(self, condition: Condition, seen: Observation, now: Now) -> None:
-        self._next_look[condition.position] = now.mono + self._spec.wait_poll
-        self._seen.add(condition.position)
-        fresh = condition._replace(
-            satisfied_at=now.wall if seen.satisfied else None,
-            observed_at=now.wall,
-            diagnostic=seen.diagnostic,
-        )
-        with faults.commit("observe", self._store.writing(durable=seen.satisfied)):
-            gates.write_observation(self._store, fresh)
-        self._conditions = [
-            fresh if known.position == fresh.position else known for known in self._conditions
-        ]
 
     def _find(self, now: Now) -> bool:
         """Take over a run that a dead owner has left; returns whether it could be told what became of it."""

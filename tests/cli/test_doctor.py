@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -61,6 +62,19 @@ def test_where_there_is_no_store_nothing_is_wrong_and_nothing_is_made(cli: Cli) 
     assert examined(cli) == {}
     assert examined(cli, "--repair") == {}
     assert not cli.store.exists()
+
+
+# --- its directories
+
+
+@pytest.mark.parametrize("name", ["logs", "owners"])
+def test_a_directory_that_was_removed_is_found_and_made_again(cli: Cli, name: str) -> None:
+    cli.run("run", "--wait", "--", "echo", "hi").check()
+    shutil.rmtree(cli.store / name)
+    (told,) = examined(cli, code=1)["files"]
+    assert told.startswith(f"problem: {name}/ is missing")
+    assert examined(cli, "--repair") == {}
+    assert stat.S_IMODE((cli.store / name).stat().st_mode) == 0o700
 
 
 # --- the database

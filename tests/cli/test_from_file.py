@@ -118,7 +118,7 @@ def test_a_line_takes_the_directory_and_environment_of_whoever_submits(cli: Cli)
         (
             2,
             {"command": ["x"], "after_success": ["@a"], "after_failed": ["@a"]},
-            ":3: the dependencies on job",
+            ":3: the dependencies on @a",
         ),
         (
             3,
@@ -240,3 +240,13 @@ def test_what_makes_no_sense_beside_a_file_or_is_none_is_refused(cli: Cli, words
     told = cli.run("add", *words).check(2)
     assert told.out == b""
     assert ids(cli) == []
+
+
+@VERBS
+def test_a_contradiction_on_a_job_of_the_same_file_calls_it_by_its_ref(cli: Cli, verb: str) -> None:
+    line = {"command": ["true"], "after_success": ["@b"], "after_failed": ["@b"]}
+    told = refused(cli, 2, verb, {"command": ["true"], "ref": "b"}, line)
+    assert "jobs.jsonl:2: the dependencies on @b contradict each other" in told
+    old = cli.run("add", "--", "true").id
+    line = {"command": ["true"], "after_success": [str(old)], "after_failed": [str(old)]}
+    assert f"jobs.jsonl:1: the dependencies on job {old} contradict" in refused(cli, 2, verb, line)

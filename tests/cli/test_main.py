@@ -149,6 +149,77 @@ def test_output_that_cannot_be_written_is_an_error_in_one_line(cli: Cli) -> None
         assert told == "inturn: standard output cannot be written: No space left on device\n"
 
 
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list", "--all"), ("list", "--all", "--json"), ("logs", "1"), ("logs", "1", "--json"), ("events",)],
+)
+@pytest.mark.parametrize("unbuffered", [None, "1"])
+def test_an_answer_for_which_there_is_no_room_is_an_error_on_the_other_stream(
+    cli: Cli, words: tuple[str, ...], unbuffered: str | None
+) -> None:
+    cli.run("run", "--wait", "--", "echo", "hi").check()
+    with open("/dev/full", "wb") as full:
+        process = cli.popen(*words, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        told = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1
+    assert told == f"inturn: standard output cannot be written: {FULL}\n"
+
+
+@pytest.mark.parametrize("unbuffered", [None, "1"])
+def test_an_error_that_cannot_be_told_as_a_document_is_told_all_the_same(
+    cli: Cli, unbuffered: str | None
+) -> None:
+    with open("/dev/full", "wb") as full:
+        process = cli.popen("show", "9", "--json", stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        told = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 3
+    assert told.startswith("inturn: there is no ")
+
+
+@pytest.mark.parametrize("unbuffered", [None, "1"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "--", "true"), "job 2 was submitted, but its id"),
+        (("add", "--json", "--", "true"), "job 2 was submitted, but its id"),
+        (("run", "--", "true"), "job 2 was submitted, but its id"),
+        (("run", "--wait", "--", "true"), "job 2 was submitted, but its id"),
+        (("rerun", "1"), "job 2 was submitted, but its id"),
+        (("add", "--array", "1-3", "--", "true"), "jobs 2, 3, 4 were submitted, but their ids"),
+        (
+            ("add", "--array", "1-11", "--", "true"),
+            "jobs 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … were submitted, but their ids",
+        ),
+    ],
+)
+def test_a_submission_whose_ids_cannot_be_printed_names_them_in_its_error(
+    cli: Cli, words: tuple[str, ...], told: str, unbuffered: str | None
+) -> None:
+    cli.run("add", "--", "true").check()
+    with open("/dev/full", "wb") as full:
+        process = cli.popen(*words, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        said = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1
+    assert said == f"inturn: {told} could not be written to the standard output: {FULL}\n"
+    cli.run("show", 2).check()
+
+
+@pytest.mark.parametrize("words", [("list", "--pool", b"\xff"), ("list", "--name", b"\xff")])
+def test_bytes_that_are_no_text_are_a_value_that_is_wrong(cli: Cli, words: tuple[str | bytes, ...]) -> None:
+    cli.run("add", "--", "true").check()
+    told = cli.run(*(os.fsdecode(word) for word in words)).check(2)
+    assert "not valid UTF-8" in told.err.decode()
+
+
+def test_a_place_that_is_no_text_is_refused_in_one_line(cli: Cli) -> None:
+    told = cli.run("add", "--", "true", env={"INTURN_DIR": str(cli.root / "od\udcffd")}).check(1)
+    assert "not UTF-8" in told.err.decode()
+    assert not os.path.lexists(cli.root / "od\udcffd")
+
+
 def test_what_nobody_expected_is_told_in_short_and_with_a_traceback_only_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

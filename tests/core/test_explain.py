@@ -328,6 +328,15 @@ def test_an_owner_that_cannot_be_verified_is_told_and_a_live_one_is_not() -> Non
     assert _codes(_why(_facts(job, agent=Agent("worker", 1, "alive")))) == ["running"]
 
 
+@pytest.mark.parametrize("phase", ["starting", "running", "stopping"])
+def test_an_owner_that_is_stopped_comes_first_with_what_lets_it_go_on(phase: str) -> None:
+    stopped = Agent("supervisor", 123, "alive", stopped=True)
+    reason, *others = _why(_facts(make_job(phase), agent=stopped))
+    assert (reason.code, reason.fix) == ("owner_stopped", "kill -CONT 123")
+    assert "its owner, process 123, is stopped" in reason.message
+    assert others
+
+
 def test_a_request_that_nobody_answers_for_is_told() -> None:
     job = make_job(in_line=SILENT)
     assert _codes(_why(_facts(job, place=_place(job)))) == ["silent"]

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inturn.core.lines import parse_lines
+from inturn.core.lines import OWN_KEYS, parse_lines
 from inturn.core.moment import SECOND
+from inturn.core.options import OPTIONS
 from inturn.core.request import Surroundings
 from inturn.core.spec import Submission, WantedEdge
 from inturn.errors import InturnError
+from inturn.service.surroundings import read_env_files
 from tests.builders import START
 
 HERE = Surroundings(None, b"/home", (b"PATH=/bin",), 0o22, supervised=False)
@@ -131,6 +133,7 @@ WRONG = [
     ("invalid_value", '{"command": ["a", 1]}', "command"),
     ("invalid_value", '{"command": null}', "command"),
     ("invalid_value", '{"command": ["a\\u0000b"]}', "NUL"),
+    ("invalid_value", '{"command": ["a", "\\ud800"]}', "command: "),
     ("invalid_value", '{"command": ["a"], "priority": "high"}', "priority"),
     ("invalid_value", '{"command": ["a"], "priority": 2147483648}', "priority"),
     ("invalid_value", '{"command": ["a"], "priority": 1.5}', "priority"),
@@ -245,3 +248,42 @@ def test_a_line_means_the_same_whatever_lines_stand_before_it(lines: list[dict[s
         texts = ["" if number in wrong else text for number, text in enumerate(texts)]
     right = [one for told in alone if isinstance(told, list) for one in told]
     assert understood("\n".join(texts)) == right or not right
+
+
+HALF = "\ud800"  # JSON can write half a character, which nothing else knows
+
+
+def _half(name: str) -> object:
+    """A value of this key that nothing is wrong with but that."""
+    if name == "command":
+        return ["true", HALF]
+    kind = OPTIONS[name].kind if name in OPTIONS else ""
+    text = {"assignment": f"A={HALF}", "job outcomes": f"{HALF}=success"}.get(kind, HALF)
+    return [text] if name in OPTIONS and OPTIONS[name].repeatable else text
+
+
+@pytest.mark.parametrize("verb", ["add", "run"])
+@pytest.mark.parametrize("name", [*OPTIONS, *OWN_KEYS])
+def test_half_a_character_is_refused_whatever_the_key(name: str, verb: str) -> None:
+    command = {} if name in ("command", "c") else {"command": ["true"]}
+    line = json.dumps({**command, name: _half(name)})
+    with pytest.raises(InturnError) as caught:
+        # The second line is like the first, which is a quicker way.
+        parse_lines(f"{line}\n{line}".encode(), "jobs", {}, _of(verb), START, read_env_files)
+    assert caught.value.code in ("invalid_value", "usage")
+    assert caught.value.message.startswith("jobs:1: ")
+    assert name.replace("_", "-") in caught.value.message.replace("_", "-")
+
+
+@pytest.mark.parametrize("name", ["command", "c", "name", "key", "ref"])
+def test_half_a_character_is_refused_in_what_differs_from_an_earlier_line(name: str) -> None:
+    sound: dict[str, object] = {"c": "true"} if name == "c" else {"command": ["true"]}
+    if name in ("name", "key", "ref"):
+        sound[name] = "a"
+    error = refusal(f"{json.dumps(sound)}\n{json.dumps({**sound, name: _half(name)})}")
+    assert error.code == "invalid_value"
+    assert error.message.startswith(f"jobs:2: {name}: ")
+
+
+def _of(verb: str) -> Surroundings:
+    return HERE._replace(supervised=verb == "run")

@@ -169,3 +169,21 @@ def test_jobs_that_ran_out_of_time_say_of_which_and_are_had_again(cli: Cli) -> N
     _follow(cli, _told(cli, slow, "ended"))
     cli.run("wait", slow)
     assert cli.show(slow)["round"] == 2
+
+
+def test_an_owner_that_is_stopped_is_told_and_let_go_on(cli: Cli, verb: str) -> None:
+    job = cli.run(verb, "-c", HOLD).id
+    owner = cli.wait_phase(job, "running")["owner"]["pid"]
+    os.kill(owner, signal.SIGSTOP)
+    try:
+        told = _told(cli, job, "owner_stopped")
+        found = cli.run("doctor", "--json").check(1).data["findings"]
+    finally:
+        os.kill(owner, signal.SIGCONT)
+    assert f"process {owner}, is stopped" in told["message"]
+    (problem,) = [one for one in found if one["severity"] == "problem"]
+    assert f"(process {owner}) is stopped and has job {job}" in problem["message"]
+    assert told["fix"] == problem["fix"] == f"kill -CONT {owner}"
+    (cli.root / "go").touch()
+    cli.run("wait", job).check()
+    assert "owner_stopped" not in [reason["code"] for reason in _reasons(cli, job)]

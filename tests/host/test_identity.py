@@ -114,6 +114,16 @@ def test_a_stopped_process_is_alive(sleeper: subprocess.Popen[bytes]) -> None:
     assert identity.verify(before) == "alive"
 
 
+def test_only_the_very_process_is_said_to_be_stopped(sleeper: subprocess.Popen[bytes]) -> None:
+    one = known(sleeper.pid)
+    assert not identity.is_stopped(one)
+    os.kill(sleeper.pid, signal.SIGSTOP)
+    until(lambda: identity.is_stopped(one), "the stopped process")
+    assert not identity.is_stopped(one._replace(ticks=one.ticks + 1))
+    os.kill(sleeper.pid, signal.SIGCONT)
+    until(lambda: not identity.is_stopped(one), "the process that goes on")
+
+
 def test_the_stat_fields_are_those_of_the_process() -> None:
     process = subprocess.Popen(["sleep", "600"], start_new_session=True)
     try:

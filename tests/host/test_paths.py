@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import socket
 import stat
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from inturn.errors import InturnError
-from inturn.host import mounts, paths
+from inturn.host import locks, mounts, paths, premises, wake
 
 PARTS = (*("logs", "owners"), *("inturn.db", "inturn.db-wal", "inturn.db-shm"))
 
@@ -394,3 +395,40 @@ def test_a_store_that_is_just_being_created_is_never_taken_for_a_damaged_one(tmp
     creator.join()
     assert seen <= {"absent", "empty"}
     assert {paths.store_state(str(store)) for store in stores} == {"present"}
+
+
+def test_a_place_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InturnError) as caught:
+        paths.resolve_store(f"{tmp_path}/od\udcffd")
+    assert caught.value.code == "store_unusable"
+    assert "not UTF-8" in caught.value.message
+    assert paths.resolve_store(f"{tmp_path}/größer").endswith("größer")
+
+
+# What somebody has removed
+
+
+def test_a_directory_that_was_removed_is_missed_and_made_again(made: Path) -> None:
+    assert premises.missing_dirs(str(made)) == []
+    (made / "owners").rmdir()
+    assert paths.tokens_of_files(str(made)) == set()
+    assert premises.missing_dirs(str(made)) == ["owners"]
+    paths.make_again(str(made / "owners"))
+    assert mode(made / "owners") == 0o700
+    assert premises.missing_dirs(str(made)) == []
+
+
+def test_of_a_store_without_its_database_nothing_is_made_again(made: Path) -> None:
+    (made / "owners").rmdir()
+    (made / "inturn.db").unlink()
+    with pytest.raises(FileNotFoundError):
+        paths.make_again(str(made / "owners"))
+    assert not (made / "owners").exists()
+
+
+def test_locks_and_fifos_come_into_a_directory_that_was_removed(made: Path) -> None:
+    lock, fifo = paths.owner_files(str(made), "owner")
+    for path, create in ((lock, locks.create), (fifo, wake.create)):
+        shutil.rmtree(made / "owners")
+        os.close(create(path))
+        assert os.path.lexists(path)

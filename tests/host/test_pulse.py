@@ -52,3 +52,8 @@ def test_without_the_file_that_was_locked_the_identity_decides(
 def test_a_process_of_another_pid_namespace_is_unknown(tmp_path: Path, alive: str) -> None:
     elsewhere = alive.rpartition(":")[0] + ":1"
     assert pulse.verdict(str(tmp_path / "lock"), 1, 1, elsewhere) == "unknown"
+
+
+def test_who_is_unreadable_is_not_said_to_be_stopped() -> None:
+    assert not pulse.is_stopped("nobody")
+    assert not pulse.is_stopped(DEAD)

@@ -9,6 +9,7 @@ from inturn.core.moment import HOUR, SECOND
 from inturn.core.spec import Spec, Submission
 from inturn.errors import InturnError
 from inturn.service import acting, capacity, edit, enqueue, pausing
+from inturn.service.acting import Acted
 from inturn.store import admissions, reads, specs
 from tests.builders import counted, tallies
 from tests.service.scene import Scene
@@ -23,7 +24,7 @@ def add(scene: Scene, **fields: Any) -> int:
 
 def edited(scene: Scene, job_id: int, **fields: Any) -> None:
     (acted,) = edit.edit(scene.context, [job_id], Changes(**fields))
-    assert acted == (scene.job(job_id), "")
+    assert acted == Acted(scene.job(job_id))
 
 
 def refused(scene: Scene, *job_ids: int, **fields: Any) -> str:

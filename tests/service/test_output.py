@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,15 @@ def test_a_character_that_was_cut_in_two_is_whole_again(scene: Scene) -> None:
     assert "".join(segment["text"] for segment in found[:-1]) == "aé€😀"
     assert not any("text_base64" in segment for segment in found[:-1])
     assert base64.b64decode(found[-1]["text_base64"]) == b"\xe2\x82"
+
+
+def test_a_log_that_somebody_has_removed_is_said_to_be_gone(scene: Scene, job_id: int) -> None:
+    stem = scene.directory / scene.run(job_id, 2).log
+    for suffix in (".out", ".err"):
+        stem.with_name(stem.name + suffix).unlink()
+    assert shown(scene, job_id) == b""
+    assert scene.notices == [f"the log of run 2 of job {job_id} is gone: somebody has removed it"]
+    scene.notices.clear()
+    shutil.rmtree(scene.directory / "logs")
+    assert shown(scene, job_id, Wanted(run=1)) == b""
+    assert scene.notices == [f"the log of run 1 of job {job_id} is gone: somebody has removed it"]

@@ -13,7 +13,7 @@ from inturn.core.spec import Spec, Submission, WantedCondition, WantedEdge
 from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.host import clock
-from inturn.service import acting, enqueue, nursery, retry
+from inturn.service import acting, capacity, enqueue, nursery, retry
 from inturn.service.context import Context
 from inturn.service.owned import Newcomer
 from inturn.store import gates, owners, reads, settle
@@ -47,6 +47,13 @@ def retried(scene: Scene, *job_ids: int, dependents: bool = False) -> list[int]:
     acted = retry.retry(scene.context, job_ids, dependents)
     assert [one.refusal for one in acted] == [""] * len(acted)
     return [one.job.id for one in acted]
+
+
+def refused(scene: Scene, *job_ids: int) -> InturnError:
+    """The error for jobs none of which can have another round."""
+    refusal = acting.refusal(retry.retry(scene.context, job_ids), "retried", "")
+    assert refusal is not None
+    return refusal
 
 
 def receipts(scene: Scene, job_id: int) -> list[str | None]:
@@ -109,6 +116,29 @@ def test_a_fresh_budget_is_a_fresh_deadline(scene: Scene) -> None:
     (count,) = scene.store.row("SELECT count(*) FROM deadlines WHERE job_id = ?", (job_id,))
     assert count == 1
     assert scene.job(job_id).watch.elapsed(clock.now()) < 60 * SECOND
+
+
+def test_what_would_not_fit_any_more_is_refused_as_a_new_job_would_be(scene: Scene) -> None:
+    capacity.set_pool(scene.context, "dev", 2)
+    wanted = Submission(PLAIN, queue="default", pool="dev", slots=2)
+    (job_id,) = enqueue.add(scene.context, [wanted])
+    end(scene, job_id)
+    other = add(scene)
+    end(scene, other)
+    capacity.set_pool(scene.context, "dev", 1)
+    assert refused(scene, job_id).code == "impossible"
+    capacity.remove_pool(scene.context, "dev")
+    assert refused(scene, job_id).code == "unknown_pool"
+    acted = retry.retry(scene.context, [job_id, other])
+    assert [one.refusal for one in acted] == ["there is no pool 'dev'", ""]
+    refusal = acting.refusal(acted, "retried", "")
+    assert refusal is not None
+    assert refusal.code == "incomplete"
+    assert [scene.job(one).phase for one in (job_id, other)] == ["completed", "queued"]
+    # What is refused for different reasons has no reason in common.
+    assert refused(scene, job_id, other).code == "conflict"
+    capacity.set_pool(scene.context, "dev", 2)
+    assert retried(scene, job_id) == [job_id]
 
 
 # --- its gates

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from inturn import app
 from inturn.errors import unknown_commit
-from inturn.host import paths
+from inturn.host import paths, trouble
 from inturn.store.transaction import CommitUnknown
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ class Connection:
         """The context, for one call; without `create` its store is None if there is none.
 
         Raises InturnError `store_unusable`, `store_busy` or `config_invalid`, and `failed` for a commit of
-        which nobody knows what became of it.
+        which nobody knows what became of it, or for files for which there is no room.
         """
         with self._lock:
             try:
-                yield self._opened(create)
+                with trouble.explaining(self.directory):
+                    yield self._opened(create)
             except CommitUnknown as failure:
                 raise unknown_commit(failure) from failure
 
@@ -54,7 +55,8 @@ class Connection:
         """A context with a connection of its own, for what takes long. Raises as `use`."""
         context = app.open_context(self.directory, self.config, False, _log.warning)
         try:
-            yield context
+            with trouble.explaining(self.directory):
+                yield context
         finally:
             if context.store is not None:
                 context.store.close()

@@ -194,7 +194,10 @@ class Store:
         _raise_refusal(acted, "resumed", "See what is paused: store.jobs(status='paused')")
 
     def retry(self, jobs: Several[JobLike], *, with_dependents: bool = False) -> None:
-        """Give jobs another round. Raises InturnError `conflict` or `incomplete` if not all had ended."""
+        """Give jobs another round. Raises InturnError `conflict` or `incomplete` if not all had ended.
+
+        If none can have one because their pool is gone or has become too small: `unknown_pool`, `impossible`.
+        """
         with self._changing() as context:
             acted = retry.retry(context, self._ids(context, jobs), with_dependents)
         _raise_refusal(acted, "retried", "Only what has ended can have another round.")

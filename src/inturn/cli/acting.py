@@ -29,11 +29,11 @@ def answer(
 ) -> Result:
     """What became of each job; `participle` is what was done, `tell` says it at length.
 
-    Raises InturnError `conflict` with the `hint` if nothing was done to any of them.
+    Raises InturnError if nothing was done to any of them: `conflict` with the `hint`, mostly.
     """
     refusal = acting.refusal(acted, participle, hint)
     if refusal is not None:
-        if refusal.code == "conflict":
+        if refusal.code != "incomplete":
             raise refusal
         context.notice(refusal.message)
     sentences = [

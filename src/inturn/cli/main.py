@@ -6,6 +6,7 @@ Only the module of the verb in question is imported, and argparse only for verbs
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -71,6 +72,9 @@ EXIT_CODES = {
 FAILED = 1
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 
+# What a file that output goes to may answer; of all that is written by us without a name, this alone is one.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 # So many objects more than before have the interpreter look for garbage; by itself it does so after 700.
 _GARBAGE_AFTER = 20_000
 
@@ -96,6 +100,10 @@ def _before_dashes(words: Sequence[str]) -> Sequence[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
+# An error about standard output is no document: that would go to the same place.
+_NOT_THERE = _Mode(())
+
+
 def console() -> NoReturn:
     """Run the command line of the process, and end the process.
 
@@ -118,6 +126,8 @@ def main(argv: list[str] | None = None) -> int:
     mode = _Mode(words)
     try:
         return _run(words, mode)
+    except output.Unwritten as error:
+        return _fail(error, _NOT_THERE)
     except InturnError as error:
         return _fail(error, mode)
     except KeyboardInterrupt:
@@ -220,7 +230,13 @@ def _execute(call: _Call) -> Result:
     )
     if not only_looks:
         _tidy(call.verb, context)
-    result: Result = call.verb.execute(call.arguments, context)
+    try:
+        result: Result = call.verb.execute(call.arguments, context)
+    except OSError:
+        from inturn.host.trouble import explaining
+
+        with explaining(context.directory):
+            raise
     return result
 
 
@@ -239,10 +255,20 @@ def _tidy(verb: Any, context: Context) -> None:
 def _fail(error: InturnError, mode: _Mode) -> int:
     try:
         output.report(error, mode.json)
+    except BrokenPipeError:
+        pass  # Nobody wants to be told.
     except OSError:
-        pass  # Nobody can be told.
+        _tell_at_least(error)
     _drop_output()
     return EXIT_CODES.get(error.code, FAILED)
+
+
+def _tell_at_least(error: InturnError) -> None:
+    """Tell on standard error what could not be told as a document."""
+    try:
+        output.report(error, as_json=False)
+    except OSError:
+        pass  # Nobody can be told.
 
 
 def _fail_to_write(error: OSError, mode: _Mode) -> int:
@@ -251,10 +277,11 @@ def _fail_to_write(error: OSError, mode: _Mode) -> int:
     refusal = _drop_output()
     if gone:
         return 0
+    if refusal is None and error.filename is None and error.errno in _NO_ROOM:
+        refusal = error  # Nothing was left in our hands, so that it could not be refused once more.
     if refusal is None:
         return _fail(_unexpected(error), mode)
-    # Not as a document: that would go to the same place.
-    return _fail(InturnError("failed", f"standard output cannot be written: {refusal.strerror}"), _Mode(()))
+    return _fail(output.Unwritten(refusal), _NOT_THERE)
 
 
 def _unexpected(error: Exception) -> InturnError:

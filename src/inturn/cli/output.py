@@ -9,19 +9,39 @@ from __future__ import annotations
 import sys
 
 from inturn.cli.text import printable
+from inturn.errors import InturnError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from inturn.cli.result import Result
-    from inturn.errors import InturnError
 
 SCHEMA_VERSION = 1
 
 
+class Unwritten(InturnError):
+    """Standard output refuses what is written to it: InturnError `failed`, which must be told elsewhere."""
+
+    def __init__(self, why: OSError, unsaid: str = "") -> None:
+        what = f"{unsaid} could not be written to the standard output" if unsaid else ""
+        super().__init__("failed", f"{what or 'standard output cannot be written'}: {why.strerror}")
+
+
 def emit(result: Result, as_json: bool) -> None:
-    """Print what a verb has to say, and see it out of our hands: errors of the reader show here."""
+    """Print what a verb has to say, and see it out of our hands: errors of the reader show here.
+
+    Raises BrokenPipeError if there is no reader any more, and Unwritten for any other refusal.
+    """
     if sys.stdout is None:
         return
+    try:
+        _emit(result, as_json)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritten(error, result.unsaid) from error
+
+
+def _emit(result: Result, as_json: bool) -> None:
     if as_json:
         if result.data is not None:
             print_json({"data": result.data})

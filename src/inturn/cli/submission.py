@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
+# A message names at most so many jobs.
+_NAMED = 10
+
 # What is asked of the submission itself and is no part of a job.
 OWN = {
     "array": Option(
@@ -116,6 +119,7 @@ def submit(
     answer = Result(
         data={"ids": ids} if many else {"id": ids[0]},
         lines=lambda: [str(job_id) for job_id in ids],
+        unsaid=unsaid(ids),
     )
     if not words.values.get("wait"):
         return answer
@@ -123,6 +127,14 @@ def submit(
 
     output.emit(answer, bool(words.values.get("json")))
     return Result(code=_await(context, ids))
+
+
+def unsaid(ids: Sequence[int]) -> str:
+    """Of jobs that were submitted: how the sentence begins that says so if their ids cannot be printed."""
+    if len(ids) == 1:
+        return f"job {ids[0]} was submitted, but its id"
+    named = ", ".join(map(str, ids[:_NAMED])) + (", …" if len(ids) > _NAMED else "")
+    return f"jobs {named} were submitted, but their ids"
 
 
 def dry_run(words: Words, context: Context, supervised: bool) -> Result:

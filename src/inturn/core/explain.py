@@ -30,6 +30,9 @@ DEEPEST = 20
 # So many of the dependencies of one job are told.
 NAMED = 5
 
+# In these something is to be done by the owner, be it to see that the run has ended.
+_NEEDS_A_HAND = ("starting", "running", "stopping")
+
 # What nobody does when the owner is dead.
 _NEEDS_AN_OWNER = ("about_to_start", "gates_open")
 
@@ -169,7 +172,12 @@ class _Teller:
 
 def _owner(facts: Facts) -> Iterator[Reason]:
     agent = facts.agent
-    if agent is None or agent.life == "alive":
+    if agent is None:
+        return
+    if agent.life == "alive":
+        if agent.stopped and facts.job.phase in _NEEDS_A_HAND:
+            message = f"its owner, process {agent.pid}, is stopped: nobody acts for the job"
+            yield Reason("owner_stopped", message, f"kill -CONT {agent.pid}", facts.job.id)
         return
     who = f"its {agent.kind} (process {agent.pid})"
     if agent.life == "dead":

@@ -7,6 +7,7 @@ from inturn.core.duration import quoted
 from inturn.core.options import OPTIONS, read
 from inturn.core.request import Surroundings, apply_defaults, build
 from inturn.core.spec import Spec
+from inturn.core.values import encode
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -176,7 +177,10 @@ def _command(line: Mapping[str, Any]) -> tuple[bytes, ...] | None:
         raise InturnError(
             "invalid_value", "command: not a list of texts", 'Write for example: "command": ["make", "test"]'
         )
-    return tuple(word.encode("utf-8", "surrogateescape") for word in words)
+    try:
+        return tuple(map(encode, words))
+    except InturnError as problem:
+        raise InturnError(problem.code, f"command: {problem.message}", problem.hint) from None
 
 
 def _ref(line: Mapping[str, Any]) -> str | None:

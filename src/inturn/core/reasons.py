@@ -25,8 +25,12 @@ class Reason(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """The owner of a job: the kind of process, its pid, and whether it is `alive`, `dead` or `unknown`."""
+    """The owner of a job: the kind of process, its pid, and whether it is `alive`, `dead` or `unknown`.
+
+    One that lives may be `stopped`, and then it does nothing until somebody lets it go on.
+    """
 
     kind: str
     pid: int
     life: str
+    stopped: bool = False

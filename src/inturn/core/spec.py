@@ -8,6 +8,7 @@ from inturn.errors import InturnError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NamedTuple
 else:
     from inturn.core.records import NamedTuple
@@ -99,10 +100,12 @@ class Submission(NamedTuple):
     origin: str = ""
 
 
-def intersect(selectors: dict[int, list[tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
+def intersect(
+    selectors: dict[int, list[tuple[str, ...]]], called: Callable[[int], str]
+) -> dict[int, tuple[str, ...]]:
     """Join the edges to each parent into one; an empty intersection is a contradiction.
 
-    Raises InturnError `contradiction` naming the job that no outcome could satisfy.
+    Raises InturnError `contradiction` naming the job that no outcome could satisfy, as `called` says.
     """
     joined: dict[int, tuple[str, ...]] = {}
     for parent, wanted in selectors.items():
@@ -110,7 +113,7 @@ def intersect(selectors: dict[int, list[tuple[str, ...]]]) -> dict[int, tuple[st
         if not common:
             raise InturnError(
                 "contradiction",
-                f"the dependencies on job {parent} contradict each other: no outcome satisfies them all",
+                f"the dependencies on {called(parent)} contradict each other: no outcome satisfies them all",
                 "name each job under one --after-… option, or list the outcomes with --after-outcome",
             )
         joined[parent] = tuple(common)

@@ -106,6 +106,13 @@ def verify(identity: Identity) -> Verdict:
     return "alive"
 
 
+def is_stopped(identity: Identity) -> bool:
+    """Whether this very process is proven to be alive and stopped, as by SIGSTOP or Ctrl-Z."""
+    fields = stat_fields(identity.pid)
+    # Looked at before it is verified: that its pid has been recycled since would show.
+    return fields is not None and fields[0] == "T" and verify(identity) == "alive"
+
+
 def open_pidfd(identity: Identity) -> int | None:
     """A descriptor of exactly this process, or None if it is not proven alive. The caller closes it.
 

@@ -12,6 +12,8 @@ import fcntl
 import os
 import stat
 
+from inturn.host import paths
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -27,15 +29,24 @@ def create(path: str) -> int:
 
     The lock is held as long as any copy of the descriptor is open, in whatever process, so a whole tree may
     inherit it. It is close-on-exec here; a dup2 for a child undoes that. Never unlock it: that unlocks it for
-    every holder. Raises FileExistsError if anything has that name, OSError if it cannot be created.
+    every holder. If the directory is missing from a store, it is made again. Raises
+    FileExistsError if anything has that name, OSError if it cannot be created.
     """
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fd = _create(path)
+    except FileNotFoundError:
+        paths.make_again(os.path.dirname(path))
+        fd = _create(path)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(fd)
         raise
     return fd
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def file_id(fd: int) -> tuple[int, int]:

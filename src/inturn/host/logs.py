@@ -105,6 +105,16 @@ def present(stem: str, ids: tuple[FileId, ...]) -> tuple[FileId, ...]:
     )
 
 
+def is_gone(stem: str) -> bool:
+    """Whether it shows that a log was removed: its directory went with it, or its index was left behind.
+
+    Of most short runs it does not: their logs have no index, and without output they are removed by us.
+    """
+    if any(os.path.lexists(stem + suffix) for suffix in SUFFIXES):
+        return False
+    return os.path.lexists(stem + INDEX) or not os.path.isdir(os.path.dirname(stem))
+
+
 def remove_empty(stem: str) -> None:
     """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
     kept = False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOGS = "logs"
 OWNERS = "owners"
 
-_DIRECTORIES = (LOGS, OWNERS)
+DIRECTORIES = (LOGS, OWNERS)
 _FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
 
 
@@ -42,6 +42,15 @@ def owner_files(directory: str, token: str) -> tuple[str, str]:
     """The paths of an owner's lock and of its FIFO."""
     stem = os.path.join(directory, OWNERS, token)
     return stem + ".lock", stem + ".wake"
+
+
+def tokens_of_files(directory: str) -> set[str]:
+    """The tokens of all owners of which a file is there; none if the directory of these files is gone."""
+    try:
+        names = os.listdir(os.path.join(directory, OWNERS))
+    except FileNotFoundError:
+        return set()
+    return {name.rpartition(".")[0] for name in names if name.endswith((".lock", ".wake"))}
 
 
 def discard(*files: str) -> None:
@@ -69,7 +78,20 @@ def resolve_store(path: str) -> str:
         raise _refused(
             f"{path} is a symbolic link that belongs to another user", "Name the directory itself."
         )
+    if not _is_utf8(resolved):
+        raise _refused(
+            f"{resolved!r} is not UTF-8, and SQLite opens no file whose path is not",
+            "Name another directory with --dir or INTURN_DIR.",
+        )
     return resolved
+
+
+def _is_utf8(path: str) -> bool:
+    """Whether SQLite, which takes paths in UTF-8, would open what we open under this name."""
+    try:
+        return path.encode() == os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def create_store_dirs(path: str) -> None:
@@ -82,10 +104,20 @@ def create_store_dirs(path: str) -> None:
     try:
         _make_with_parents(path)
         check_store_dir(path)
-        for name in _DIRECTORIES:
+        for name in DIRECTORIES:
             _make(os.path.join(path, name))
     except OSError as error:
         raise _cannot("create", path, error) from error
+
+
+def make_again(path: str) -> None:
+    """Make a directory of a store (0700) that somebody has removed: without it every job would fail.
+
+    Raises OSError, or InturnError `store_unusable` if something else has the name.
+    """
+    # A store that is being removed is not to come back half.
+    os.stat(os.path.join(os.path.dirname(path), DATABASE))
+    _make(path)
 
 
 def check_store_dir(path: str) -> list[str]:
@@ -101,7 +133,7 @@ def check_store_dir(path: str) -> list[str]:
             raise _refused(f"{path} is not a directory", "Name another directory with --dir or INTURN_DIR.")
         _refuse_others(path, directory)
         warnings = _check_file_system(path, directory.st_dev)
-        for name in _DIRECTORIES + _FILES:
+        for name in DIRECTORIES + _FILES:
             _check_part(path, name, directory.st_dev)
     except OSError as error:
         raise _cannot("use", path, error) from error
@@ -182,7 +214,7 @@ def _check_part(store: str, name: str, store_dev: int) -> None:
         raise _refused(
             f"{path} is a symbolic link", "A store must hold its own files; put them back in place."
         )
-    if name in _DIRECTORIES and not stat.S_ISDIR(found.st_mode):
+    if name in DIRECTORIES and not stat.S_ISDIR(found.st_mode):
         raise _refused(f"{path} is not a directory", "Move it away, or name another store.")
     if name in _FILES and not stat.S_ISREG(found.st_mode):
         raise _refused(f"{path} is not a regular file", "Move it away, or name another store.")

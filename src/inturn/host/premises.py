@@ -19,10 +19,22 @@ SETTLED_AFTER = 60 * SECOND
 _EVERYBODY_ELSE = stat.S_IRWXG | stat.S_IRWXO
 
 
+def missing_dirs(directory: str) -> list[str]:
+    """Which of the store's directories are gone; somebody must have removed them."""
+    return [name for name in paths.DIRECTORIES if not os.path.lexists(os.path.join(directory, name))]
+
+
+def unwritable(directory: str) -> list[str]:
+    """To what of a store nothing can be written: the directory itself, or else those in it."""
+    if not os.access(directory, os.W_OK):
+        return [directory]
+    inside = (os.path.join(directory, name) for name in paths.DIRECTORIES)
+    return [place for place in inside if os.path.exists(place) and not os.access(place, os.W_OK)]
+
+
 def abandoned(directory: str, known: Collection[str], wall: int) -> list[str]:
     """The tokens of owners that are not `known`, and whose files nobody holds; `wall` is the time (µs)."""
-    names = os.listdir(os.path.join(directory, paths.OWNERS))
-    tokens = {name.rpartition(".")[0] for name in names if name.endswith((".lock", ".wake"))}
+    tokens = paths.tokens_of_files(directory)
     return sorted(token for token in tokens.difference(known) if _is_abandoned(directory, token, wall))
 
 

@@ -24,3 +24,11 @@ def verdict(lock_path: str, dev: int, ino: int, who: str) -> Verdict:
         return identity.verify(identity.parse(who))
     except (OSError, ValueError):
         return "unknown"
+
+
+def is_stopped(who: str) -> bool:
+    """Whether the process with this identity, in its stored form, is proven to be alive and stopped."""
+    try:
+        return identity.is_stopped(identity.parse(who))
+    except ValueError:
+        return False

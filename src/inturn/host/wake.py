@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import stat
 
+from inturn.host import paths
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +22,14 @@ def create(path: str) -> int:
     """Create the FIFO of an owner (0600) and open it; returns the descriptor to wait for.
 
     It is opened for writing as well: so it never reports the end of the file when the last ringer has gone.
-    Raises FileExistsError if anything has that name, OSError if it cannot be created.
+    If the directory is missing from a store, it is made again. Raises FileExistsError if anything has that
+    name, OSError if it cannot be created.
     """
-    os.mkfifo(path, 0o600)
+    try:
+        os.mkfifo(path, 0o600)
+    except FileNotFoundError:
+        paths.make_again(os.path.dirname(path))
+        os.mkfifo(path, 0o600)
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

@@ -39,17 +39,12 @@ def end_probes(dead: Iterable[Owner]) -> None:
 
 def sweep(store: Store, directory: str, now: Now) -> None:
     """Remove the files of owners that died before they were in the registry, or after they had left it."""
-    place = os.path.join(directory, paths.OWNERS)
-    found = _stems(place)
+    found = paths.tokens_of_files(directory)
     if found:
         # Looked at after the files: whoever has registered since is in it.
         known = {owner.token for owner in owners.all_of_them(store)}
         for token in found - known:
             _discard_if_abandoned(directory, token, now)
-
-
-def _stems(place: str) -> set[str]:
-    return {name.rpartition(".")[0] for name in os.listdir(place) if name.endswith((".lock", ".wake"))}
 
 
 def _discard_if_abandoned(directory: str, token: str, now: Now) -> None:

@@ -48,11 +48,13 @@ class NoSuchJob(InturnError):
 class Acted(NamedTuple):
     """What became of one job, which is as it is afterwards.
 
-    `refusal` is why nothing was done to it, as a sentence about it; empty if something was.
+    `refusal` is why nothing was done to it, as a sentence about it; empty if something was. `error` is what
+    such a refusal is raised as if it stands alone, None for the `conflict` that it mostly is.
     """
 
     job: Job
     refusal: str = ""
+    error: InturnError | None = None
 
 
 def act(context: Context, job_ids: Iterable[int], choose: Choose) -> list[Acted]:
@@ -117,7 +119,8 @@ def check_reached(store: Store, written: Iterable[Job], failure: CommitUnknown) 
 def refusal(acted: Sequence[Acted], participle: str, hint: str) -> InturnError | None:
     """The error that those make to whom nothing was done, or None.
 
-    `conflict` with the `hint` if that is all of them, else `incomplete`.
+    `incomplete` if that is not all of them, else `conflict` with the `hint`, unless all have an `error` of
+    their own, with the same code.
     """
     left = [one for one in acted if one.refusal]
     if not left:
@@ -125,6 +128,9 @@ def refusal(acted: Sequence[Acted], participle: str, hint: str) -> InturnError |
     told = "; ".join(f"job {one.job.id}: {one.refusal}" for one in left[:_NAMED])
     message = f"not {participle}: {told}" + ("; …" if len(left) > _NAMED else "")
     if len(left) == len(acted):
+        own = left[0].error
+        if own is not None and all(one.error is not None and one.error.code == own.code for one in left):
+            return InturnError(own.code, message, own.hint)
         return InturnError("conflict", message, hint)
     return InturnError("incomplete", message, f"The other {len(acted) - len(left)} were {participle}.")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from inturn.core.health import NOTE, OK, PROBLEM, Finding
-from inturn.core.roster import DEAD, UNVERIFIED
+from inturn.core.roster import ALIVE, DEAD, UNVERIFIED
 from inturn.errors import InturnError
+from inturn.host import pulse
 from inturn.service import orphans, premises, roster
 from inturn.store import admin
 
@@ -86,6 +87,7 @@ def _database(store: Store) -> Iterator[Finding]:
 
 def _owners(context: Context) -> Iterator[Finding]:
     members = roster.members(context)
+    stopped = [one for one in members if one.life == ALIVE and pulse.is_stopped(one.keeper.identity)]
     for one in members:
         who = f"{one.keeper.kind} {one.keeper.id} (process {one.keeper.pid})"
         has = f" and has {_named(one.jobs)}" if one.jobs else ""
@@ -96,7 +98,9 @@ def _owners(context: Context) -> Iterator[Finding]:
             told = f"whether {who} lives cannot be told from here; it is left alone{has}"
             fix = "inturn recover, where it was started: in the same container, say"
             yield Finding(severity, "owners", told, fix)
-    if all(one.life not in (DEAD, UNVERIFIED) for one in members):
+        elif one in stopped:
+            yield Finding(severity, "owners", f"{who} is stopped{has}", f"kill -CONT {one.keeper.pid}")
+    if not stopped and all(one.life not in (DEAD, UNVERIFIED) for one in members):
         yield Finding(OK, "owners", f"owners: {len(members)}, all alive")
 
 

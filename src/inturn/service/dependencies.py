@@ -177,7 +177,16 @@ def _edges(
         parents = resolved[meant] if meant in resolved else _in_batch(*meant, members)
         for parent in parents:
             wanted.setdefault(parent, []).append(edge.outcomes)
-    return [(job_id, parent, outcomes) for parent, outcomes in intersect(wanted).items()]
+    joined = intersect(wanted, lambda parent: _called(parent, submission, members))
+    return [(job_id, parent, outcomes) for parent, outcomes in joined.items()]
+
+
+def _called(parent: int, submission: Submission, members: Members) -> str:
+    """How messages call a job: one that comes along by its ref, for the id that it would have is none yet."""
+    for name in _references(submission):
+        if parent in members[name].values():
+            return f"@{name}"
+    return f"job {parent}"
 
 
 def _in_batch(ref: str, index: int | None, members: Members) -> Collection[int]:

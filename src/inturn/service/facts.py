@@ -137,7 +137,9 @@ class Gatherer:
         keeper = self._keepers.get(job_id)
         if keeper is None:
             return None
-        return Agent(keeper.kind, keeper.pid, life(self._directory, keeper))
+        verdict = life(self._directory, keeper)
+        stopped = verdict == "alive" and pulse.is_stopped(keeper.identity)
+        return Agent(keeper.kind, keeper.pid, verdict, stopped)
 
 
 def life(directory: str, keeper: Keeper) -> str:

@@ -258,7 +258,9 @@ def say_if_merged(context: Context, job: Job, wanted: Wanted) -> None:
 
 
 def say_if_incomplete(context: Context, run: Run) -> None:
-    """Tell that a log lacks something."""
+    """Tell that a log lacks something, or everything."""
+    if run.started_at is not None and logs.is_gone(os.path.join(context.directory, run.log)):
+        context.notice(f"the log of run {run.number} of job {run.job_id} is gone: somebody has removed it")
     if run.log_incomplete:
         context.notice(
             f"the log of run {run.number} of job {run.job_id} is incomplete: the file system was full"

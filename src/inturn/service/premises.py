@@ -55,15 +55,19 @@ def stale(context: Context, store: Store) -> Stale:
         known = admin.existing(store, logs)
         last = admin.last_id(store)
         tokens = admin.tokens_of_owners(store)
-    unknown = {job: paths for job, paths in logs.items() if job not in known}
+    unknown = {job: files for job, files in logs.items() if job not in known}
     return Stale(
         tuple(premises.abandoned(context.directory, tokens, context.now().wall)),
-        tuple(path for job, paths in unknown.items() if job <= last for path in paths),
-        tuple(path for job, paths in unknown.items() if job > last for path in paths),
+        tuple(path for job, files in unknown.items() if job <= last for path in files),
+        tuple(path for job, files in unknown.items() if job > last for path in files),
     )
 
 
 def _files(context: Context, store: Store) -> Iterator[Finding]:
+    missing = premises.missing_dirs(context.directory)
+    for name in missing:
+        told = f"{name}/ is missing; somebody has removed it, with all that was in it"
+        yield Finding(PROBLEM, "files", told, _REPAIR)
     found = stale(context, store)
     if found.owners:
         told = f"{len(found.owners)} dead processes have left files in owners/"
@@ -77,7 +81,7 @@ def _files(context: Context, store: Store) -> Iterator[Finding]:
             f" {found.foreign[0]}: was an old copy of it put back? New jobs would write to them"
         )
         yield Finding(PROBLEM, "files", told, f"move what does not belong there out of {context.directory}")
-    if not any(found):
+    if not (missing or any(found)):
         yield Finding(OK, "files", "every file belongs to somebody")
     diary = os.path.join(context.directory, DIARY)
     if os.path.exists(diary):
@@ -86,6 +90,9 @@ def _files(context: Context, store: Store) -> Iterator[Finding]:
 
 
 def _place(context: Context) -> Iterator[Finding]:
+    for place in premises.unwritable(context.directory):
+        told = f"nothing can be written to {place}: jobs can neither be submitted nor run"
+        yield Finding(PROBLEM, "permissions", told, "check its permissions and mount")
     doors = premises.open_doors(context.directory)
     if doors:
         told = f"others can look into {', '.join(doors)}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from inturn.host import faults
-from inturn.host.paths import discard, owner_files
+from inturn.host.paths import discard, make_again, owner_files
+from inturn.host.premises import missing_dirs
 from inturn.service import orphans, premises
 from inturn.store import admin
 
@@ -20,7 +23,7 @@ def repair(context: Context, end_orphans: bool) -> list[str]:
     store = context.store
     if store is None:
         return []
-    done = [*_database(store), *_files(context, store)]
+    done = [*_database(store), *_directories(context), *_files(context, store)]
     if end_orphans:
         found, left = orphans.end(store)
         if found:
@@ -43,6 +46,12 @@ def _database(store: Store) -> Iterator[str]:
         yield f"gave back the slots of {released} jobs that had ended"
     if forgotten:
         yield f"had the dependents of {len(forgotten)} jobs looked at again"
+
+
+def _directories(context: Context) -> Iterator[str]:
+    for name in missing_dirs(context.directory):
+        make_again(os.path.join(context.directory, name))
+        yield f"made {name}/ again"
 
 
 def _files(context: Context, store: Store) -> Iterator[str]:

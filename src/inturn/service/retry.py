@@ -9,8 +9,9 @@ from __future__ import annotations
 from inturn import __version__
 from inturn.core import transitions
 from inturn.core.again import held_up_by, revival, why_not
+from inturn.errors import InturnError
 from inturn.host import faults
-from inturn.service import nursery
+from inturn.service import intake, nursery
 from inturn.service.acting import Acted, check_reached, existing, load, settle_all
 from inturn.store import gates, jobs, owners, settle, specs
 from inturn.store.transaction import CommitUnknown
@@ -83,7 +84,16 @@ class _Plan:
         return [one.job for one in self.found.values() if not one.refusal]
 
     def _look_at(self, job: Job, now: Now) -> None:
-        self.found[job.id] = Acted(job, why_not(job, specs.load(self._store, job.id), now))
+        refusal = why_not(job, specs.load(self._store, job.id), now)
+        self.found[job.id] = Acted(job, refusal) if refusal else self._if_it_fits(job)
+
+    def _if_it_fits(self, job: Job) -> Acted:
+        """Capacities may have changed since it was submitted; in a pool that is gone nothing limits it."""
+        try:
+            intake.check_capacity(self._store, job.pool, job.slots)
+        except InturnError as error:
+            return Acted(job, error.message, error)
+        return Acted(job)
 
 
 def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> list[Acted]:
@@ -104,7 +114,7 @@ def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> lis
             ]
             jobs.commit(store, batch, now)
             settle_all(store, [transition.after for transition in batch], now)
-            acted = [Acted(load(store, one.job.id), one.refusal) for one in plan.found.values()]
+            acted = [one._replace(job=load(store, one.job.id)) for one in plan.found.values()]
     except CommitUnknown as failure:
         check_reached(store, [one.job for one in acted], failure)
     return acted

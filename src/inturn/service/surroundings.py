@@ -6,6 +6,7 @@ import os
 
 from inturn.core.environment import OWN_VARIABLES
 from inturn.core.request import Surroundings, parse_env_file
+from inturn.core.values import encode
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -85,11 +86,12 @@ def _as_list(value: object) -> list[object]:
 
 def _read_env_file(path: str) -> list[bytes]:
     try:
-        with open(path.encode("utf-8", "surrogateescape"), "rb") as file:
+        with open(encode(path), "rb") as file:
             text = file.read()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
+    except InturnError as problem:
+        raise InturnError(problem.code, f"--env-file: {problem.message}", problem.hint) from None
+    except OSError as problem:
         raise InturnError(
-            "invalid_value", f"--env-file: {path or 'the empty path'} cannot be read: {reason}"
+            "invalid_value", f"--env-file: {path or 'the empty path'} cannot be read: {problem.strerror}"
         ) from None
     return parse_env_file(text, path)

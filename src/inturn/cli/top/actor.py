@@ -9,6 +9,7 @@ from inturn.cli.unexpected import described
 from inturn.core.edit import Changes
 from inturn.core.options import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from inturn.core.phrases import label
+from inturn.host.trouble import explaining
 from inturn.service import control, edit, pausing, retry
 from inturn.service.output import load_job
 
@@ -57,7 +58,8 @@ class Actor(Thread):
         try:
             context = self._reopen()
             try:
-                return perform(context, deed)
+                with explaining(context.directory):
+                    return perform(context, deed)
             finally:
                 if context.store is not None:
                     context.store.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inturn.cli import selection
 from inturn.cli.result import Result
+from inturn.cli.submission import unsaid
 from inturn.service import rerun
 
 TYPE_CHECKING = False
@@ -46,6 +47,7 @@ def execute(args: Namespace, context: Context) -> Result:
     return Result(
         data=[{"id": new, "rerun_of": old} for new, old in zip(fresh, ids, strict=True)],
         lines=lambda: map(str, fresh),
+        unsaid=unsaid(fresh),
     )
 
 

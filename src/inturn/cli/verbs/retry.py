@@ -44,7 +44,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace, context: Context) -> Result:
-    """Retry. Raises InturnError `conflict` if none of the jobs has ended, or what `selection` raises."""
+    """Retry. Raises InturnError if no job can have another round, or what `selection` raises.
+
+    `conflict` if they have not ended, `unknown_pool` or `impossible` if they would not fit any more.
+    """
     ids = selection.pick_with_consent(args, context, "unsuccessful", "retried")
     acted = retry.retry(context, ids, args.with_dependents)
     return acting.answer(context, acted, "retried", "Only what has ended can have another round.", _told)

@@ -48,7 +48,6 @@ inturn.core.transitions: the state machine
 inturn.errors: the one exception
 inturn.host: the package
 inturn.host.clock: reads the clocks
-inturn.host.mounts: whether the store is on a network file system
 inturn.host.paths: the store's files
 inturn.host.wake: tells others after a commit
 inturn.store: the package
@@ -59,27 +58,28 @@ inturn.store.held: what is paused as a whole
 inturn.store.jobs: the commit
 inturn.store.migrate: the version of the schema
 inturn.store.rows: records to rows
-inturn.store.settings: capacities
 inturn.store.settle: what follows from the end of a job
 inturn.store.specs: the unchanging part
 inturn.store.transaction: the one helper
 """
 
 ANY_COMMAND = """
-inturn.cli: the package
 inturn.cli.main: the frame
 inturn.cli.options: takes words apart
 inturn.cli.output: prints
 inturn.cli.result: what a verb answers
 inturn.cli.text: makes text fit for a terminal
 inturn.cli.verbs: the package
+inturn.cli: the package
 inturn.config: where the configuration file is, and whether it has changed
 inturn.core.duration: reads and writes durations and times
 inturn.core.options: the table of options
 inturn.core.text: escapes what a terminal would obey
 inturn.core.values: reads the values of options
-inturn.service: the package
+inturn.host.mounts: whether the store is on a network file system
 inturn.service.context: what use cases work with
+inturn.service: the package
+inturn.store.settings: capacities
 """
 
 SUBMISSION = """
@@ -140,7 +140,6 @@ inturn.host.tree: all processes of a run
 inturn.owners.acceptance: answers the submitter
 inturn.owners.admit: asks for slots
 inturn.owners.gatekeeper: what a job waits for
-inturn.owners.lost: what becomes of a run that nobody saw end
 inturn.owners.owner: rounds of work and sleep
 inturn.owners.supervisor: its life
 inturn.owners.task: its job
@@ -296,7 +295,7 @@ def assert_frugal(pids: list[int], most: float) -> None:
         kinds = sorted(re.sub(r".*[./]", "", link) for link in links)
         assert kinds == ["db", "db-shm", "db-wal", "lock", "null", "null", "null", "wake"], links
     average = sum(map(memory, pids)) / len(pids) / MIB
-    assert average <= most, f"{average:.2f} MB each"
+    assert average <= most, f"{average:.3f} MB each"
 
 
 def test_thirty_waiting_supervisors_keep_five_megabytes_each_at_most(cli: Cli) -> None:

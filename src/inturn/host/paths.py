@@ -7,7 +7,6 @@ import stat
 
 from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
-from inturn.host.mounts import network_file_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -232,6 +231,8 @@ def _refuse_others(path: str, found: os.stat_result) -> None:
 
 def _check_file_system(path: str, dev: int) -> list[str]:
     try:
+        from inturn.host.mounts import network_file_system  # only who opens the store by its name asks
+
         kind = network_file_system(path, dev)
     except OSError:
         return [f"cannot tell whether {path} is on a network file system, where it would not be safe"]

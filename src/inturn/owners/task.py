@@ -19,8 +19,7 @@ from inturn.errors import InturnError
 from inturn.host import faults, paths
 from inturn.owners import admit
 from inturn.owners.gatekeeper import Gatekeeper
-from inturn.owners.lost import resolve
-from inturn.store import jobs, owners, settings, specs
+from inturn.store import jobs, owners, specs
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -260,6 +259,8 @@ class Task:
         if found.state == "unknown":
             return False
         if found.running is None:
+            from inturn.owners.lost import resolve
+
             self._commit(resolve(self.job, self._spec, run, found, now, self._tools.draw()), now)
             return True
         self._running = found.running
@@ -319,6 +320,8 @@ class Task:
         )
 
     def _environment(self, run: Run) -> dict[bytes, bytes]:
+        from inturn.store import settings
+
         pools = settings.pools_with_devices(self._store)
         variables = device_variables(self.job, self._spec, run, pools) if pools else {}
         return run_environment(self.job, self._spec, run, os.fsencode(self._tools.directory), variables)

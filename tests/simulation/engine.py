@@ -131,7 +131,7 @@ class SimulatedRun:
     def leftovers(self) -> bool:
         return self.target.alive
 
-    def signal_tree(self, sig: int) -> None:
+    def signal_tree(self, sig: int) -> bool:
         """Signal everything; the intent must be in the store, and be that of the owner."""
         job = self._machine.job(self.target.job_id)
         wanted = {signal.SIGTERM: "stopping", signal.SIGKILL: "stopping"}.get(signal.Signals(sig))
@@ -143,6 +143,7 @@ class SimulatedRun:
         self._machine.note(f"{self._process.name} sends {name} to {self.target}")
         self.target.signal(sig, self._machine.clock.mono)
         self._process.meets("engine")
+        return True
 
     def sample(self) -> None:
         pass

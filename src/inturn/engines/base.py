@@ -88,8 +88,11 @@ if TYPE_CHECKING:
             Costs next to nothing when the owner has no other children, so it may be asked after every run.
             """
 
-        def signal_tree(self, sig: int) -> None:
-            """Signal everything of this run, each process once: the group, and whoever left it."""
+        def signal_tree(self, sig: int) -> bool:
+            """Signal everything of this run, each process once: the group, and whoever left it.
+
+            Returns whether those that left it stood still before: who is being stopped may have got away.
+            """
 
         def sample(self) -> None:
             """Note how long the logs are by now, so that the order of the streams can be told. Cheap."""

@@ -161,11 +161,15 @@ class LocalRun:
                 return False
         return True
 
-    def signal_tree(self, sig: int) -> None:
-        """Signal each process of this run once, also those that are forked in the meantime."""
+    def signal_tree(self, sig: int) -> bool:
+        """Signal each process of this run once, also those that are forked in the meantime.
+
+        Returns whether all that are not in the leader's group stood still before.
+        """
         # First of all, and without a look at the leader: that might reap it, and give its group away.
         reached = self._leader.signal_group(sig)
         signalled: set[Identity] = set()
+        still = True
         quiet = 0
         for _ in range(_SWEEPS):
             found = self._members()
@@ -173,9 +177,11 @@ class LocalRun:
             quiet = 0 if fresh else quiet + 1
             if quiet == _QUIET_SWEEPS or (quiet and not self._may_hide_somebody(found)):
                 break
+            still = still and not any(_moves(one) for one in fresh)
             tree.signal_members(fresh, sig)
             signalled.update(fresh)
         self._known = found
+        return still
 
     def _may_hide_somebody(self, found: list[Identity]) -> bool:
         """Whether there are orphans besides those found: one that forks and ends at once is hard to meet."""
@@ -228,6 +234,11 @@ def _ended(status: int, usage: struct_rusage) -> Ended:
         system_us=round(usage.ru_stime * 1_000_000),
         max_rss=usage.ru_maxrss * 1024,  # the kernel counts in KiB
     )
+
+
+def _moves(process: Identity) -> bool:
+    fields = identity.stat_fields(process.pid)
+    return fields is not None and fields[0] in ("R", "S")
 
 
 def _strangers() -> set[int]:

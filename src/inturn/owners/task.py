@@ -13,7 +13,7 @@ import os
 from inturn.core import decide, transitions
 from inturn.core.environment import device_variables, run_environment
 from inturn.core.job import Job, Run
-from inturn.core.moment import MILLISECOND, Stopwatch
+from inturn.core.moment import MILLISECOND, MINUTE, Stopwatch
 from inturn.engines.base import Launch, StartFailed
 from inturn.errors import InturnError
 from inturn.host import faults, paths
@@ -35,6 +35,11 @@ LEFTOVER_INTERVAL = 10 * MILLISECOND
 # How long a run may go unbound (µs). Many a run is over by then: its start and its end are one commit.
 BIND_AFTER = 2 * MILLISECOND
 
+# When a paused run is stopped once more (µs), in case that one of its processes has got away: at first, and
+# after ever longer pauses as long as none has.
+HALT_AGAIN = 50 * MILLISECOND
+HALT_AGAIN_AT_MOST = MINUTE
+
 
 class Task:
     """One job in the hands of its owner."""
@@ -53,6 +58,7 @@ class Task:
         # Until when the store need not know which process the run is; None if it does.
         self._bind_at: int | None = None
         self._sight = decide.Sight()
+        self._halt_at = self._halt_pause = 0
         self._load_gates()
 
     @property
@@ -173,6 +179,9 @@ class Task:
             unhurried = wait > 0 and self.job.phase == "starting" and self._sight.ended is None
             return decide.Step("sleep", wait=wait) if unhurried else decide.Step("bind")
         step = decide.during_run(self.job, self._spec, self._run, self._sight, now, self._tools.draw())
+        if step.kind == "sleep" and self.job.phase == "paused":
+            wait = self._halt_at - now.mono
+            return decide.Step("sleep", wait=wait) if wait > 0 else decide.Step("halt")
         if step.kind == "sleep" and self._sight.ended is not None:
             return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
         return step
@@ -372,7 +381,9 @@ class Task:
         assert self._running is not None
         faults.point("signal." + how)
         if how == "halt":
-            self._running.signal_tree(_signal.SIGSTOP)
+            still = self._running.signal_tree(_signal.SIGSTOP) and self._sight.halted
+            self._halt_pause = min(2 * self._halt_pause, HALT_AGAIN_AT_MOST) if still else HALT_AGAIN
+            self._halt_at = now.mono + self._halt_pause
             self._sight = self._sight._replace(halted=True)
         elif how == "continue":
             self._running.signal_tree(_signal.SIGCONT)

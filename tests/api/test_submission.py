@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,24 @@ def test_many_jobs_are_submitted_together_or_not_at_all(store: inturn.Store) -> 
     assert len(store.jobs()) == len(jobs)
 
 
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ({"command": ["x"]}, "a list of jobs is wanted"),
+        ("x", "a list of jobs is wanted"),
+        (None, "a list of jobs is wanted"),
+        (["x"], "jobs[0]: 'x' is no job"),
+        ([{"command": []}], "jobs[0]: the command is missing"),
+    ],
+)
+def test_what_is_no_list_of_jobs_is_refused(store: inturn.Store, jobs: Any, said: str) -> None:
+    for submit in (store.run_many, store.add_many):
+        with pytest.raises(inturn.InturnError) as caught:
+            submit(jobs)
+        assert (caught.value.code, caught.value.message) == ("usage", said)
+        assert '["make", "test"]' in caught.value.hint
+
+
 def test_a_key_gives_the_job_that_has_it(store: inturn.Store) -> None:
     job = store.run(["sleep", "60"], key="one")
     assert store.run(["sleep", "60"], key="one") == job
@@ -120,6 +139,7 @@ def test_a_key_gives_the_job_that_has_it(store: inturn.Store) -> None:
         ({"nonsense": 1}, "usage"),
         ({"queue": "gpu"}, "usage"),
         ({"slots": 0}, "invalid_value"),
+        ({"name": "job@latest"}, "invalid_value"),
         ({"after": 1, "at": 2}, "usage"),
         ({"after_success": 99}, "not_found"),
         ({"merge_output": 1}, "invalid_value"),

@@ -47,9 +47,10 @@ def left(cli: Cli) -> list[int]:
 
 def test_without_force_it_is_only_shown_what_would_go(cli: Cli) -> None:
     job = ended(cli)
-    assert cli.run("prune").check().text == f"{job}\n"
-    shown = cli.run("prune", "--json").check().data
-    assert (shown["removed"], shown["jobs"]) == (False, [job])
+    told = cli.run("prune").check()
+    assert (told.text, told.err) == (f"{job}\n", b"inturn: nothing was removed; add --force\n")
+    told = cli.run("prune", "--json").check()
+    assert (told.data["removed"], told.data["jobs"], told.err) == (False, [job], b"")
     assert left(cli) == [job]
     assert cli.run("logs", job).check().out == b"out\nerr\n"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.arch.sources import SRC
+from tests.e2e.conftest import start_worker
 from tests.e2e.harness import DEADLINE, Cli, until
 
 # What a submission has no use for; argparse alone would cost it more than the rest of its parsing.
@@ -116,9 +117,24 @@ def test_a_local_time_is_echoed_with_its_offset(cli: Cli) -> None:
         "true",
     ]
     told = cli.run(*words, env={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3"}).check().err.decode()
-    assert told.startswith("inturn: --wait-until: ")
-    assert told.endswith(("+01:00\n", "+02:00\n"))
+    assert told == "inturn: --wait-until: 2001-02-03 04:05:00+01:00 is past\n"
     assert "--wait-abort-at" not in told  # epoch seconds say the same everywhere
+
+
+def test_a_time_that_is_past_is_echoed_as_it_was_written(cli: Cli) -> None:
+    told = cli.run("run", "--wait", "--wait-abort-at", "2020-01-01", "--", "true", env={"TZ": "UTC"}).err
+    assert told.startswith(b"inturn: --wait-abort-at: 2020-01-01 00:00:00+00:00 is past\n")
+
+
+def test_a_submission_that_waits_tells_why_its_job_did_not_succeed(cli: Cli) -> None:
+    told = cli.run("run", "--wait", "--", "no-such-command").check(127).err
+    assert told == cli.run("wait", 1).check(6).err
+    assert told.startswith(b"inturn: job 1 ended as failure (")
+    assert b"no-such-command" in told
+    start_worker(cli)
+    told = cli.run("add", "--wait", "-c", "exit 7").check(7).err
+    assert told == b"inturn: job 2 ended as failure (exit 7)\n"
+    assert cli.run("run", "--wait", "--", "true").check().err == b""
 
 
 def test_at_a_terminal_every_time_is_echoed(cli: Cli) -> None:
@@ -165,6 +181,15 @@ def test_a_dry_run_creates_nothing_and_says_whether_it_would_start(cli: Cli) -> 
     assert "spec.argv\techo 'a b'\n" in told
     assert "spec.policy.max_runs\t3\n" in told
     assert not cli.store.exists()
+
+
+def test_a_job_of_a_queue_that_no_worker_serves_would_not_start(cli: Cli) -> None:
+    words = ["add", "--dry-run", "--queue", "nobody", "--", "true"]
+    told = cli.run(*words).check().text
+    assert told.startswith('would start now\tno\nbecause\tno live worker serves the queue "nobody"\n')
+    assert cli.run(*words[:2], "--json", *words[2:]).check().data["would_start"] is False
+    start_worker(cli, "--queue", "nobody")
+    until(lambda: cli.run(*words).check().text.startswith("would start now\tyes\n"), "the worker")
 
 
 def test_a_dry_run_in_json_is_the_job_as_it_would_be(cli: Cli) -> None:

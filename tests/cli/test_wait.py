@@ -53,6 +53,9 @@ def test_after_the_timeout_it_gives_up_and_the_job_goes_on(cli: Cli) -> None:
     gave_up = cli.run("wait", job, "--timeout", "50ms").check(6)
     assert b"not ended within 50ms" in gave_up.err
     assert cli.run("wait", job, "--timeout", "0", "--json").check(6).json["error"]["code"] == "incomplete"
+    silent = cli.run("wait", job, "--timeout", "0", "--quiet").check(6)
+    assert (silent.out, silent.err) == (b"", b"")
+    assert b"there is no job" in cli.run("wait", 99, "--quiet").check(3).err
     assert cli.phase(job) == "waiting"
     assert b"--timeout" in cli.run("wait", job, "--timeout", "soon").check(2).err
 

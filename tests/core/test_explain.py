@@ -215,9 +215,9 @@ def test_a_full_pool_is_named() -> None:
 def test_a_declared_capacity_is_changed_in_its_file() -> None:
     job = make_job()
     place = _place(job, holders=(HOLDER,), declared=True)
-    assert "inturn config apply, after it has been raised in /etc/inturn.yml" in _text(
-        _why(_facts(job, place=place))
-    )
+    (reason,) = _why(_facts(job, place=place))
+    assert reason.fix == "inturn config apply"
+    assert reason.message.endswith("; /etc/inturn.yml declares that: raise it there, then apply it")
 
 
 def test_of_many_holders_a_few_are_named_and_the_rest_counted() -> None:

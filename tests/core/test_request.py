@@ -30,6 +30,8 @@ NONSENSE: list[tuple[str, object, str, str]] = [
     ("name", 7, "invalid_value", "integer"),
     ("name", "٣", "invalid_value", "integer"),
     ("name", "a\nb", "invalid_value", "control character"),
+    ("name", "job@latest", "invalid_value", "ends in @latest"),
+    ("name", "@latest", "invalid_value", "ends in @latest"),
     ("name", "a\x1b[31m", "invalid_value", r"\x1b"),
     ("name", "a\x9bb", "invalid_value", "control character"),
     ("name", "a\u2028b", "invalid_value", "line break"),

@@ -71,6 +71,13 @@ def test_each_setting_says_where_it_came_from(cli: Cli) -> None:
     assert settings(cli, env={"INTURN_CONFIG": str(cli.config)})["configuration"][1] == "INTURN_CONFIG"
 
 
+def test_a_file_that_is_not_there_is_shown_as_such(cli: Cli) -> None:
+    assert f"configuration\t{cli.config} (not there)\tdefault\n" in cli.run("config", "show").check().text
+    assert settings(cli)["configuration"] == (str(cli.config), "default")
+    cli.configure("schema_version: 1\n")
+    assert "(not there)" not in cli.run("config", "show").check().text
+
+
 def test_plain_lines_have_three_columns(cli: Cli) -> None:
     cli.configure(FOUR_AND_TWO)
     cli.run("config", "apply").check()

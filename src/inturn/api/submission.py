@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from inturn import app
@@ -13,13 +14,16 @@ from inturn.service.defaults import submission_rules
 from inturn.service.surroundings import capture, read_env_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from inturn.core.moment import Now
     from inturn.core.request import Surroundings
     from inturn.core.spec import Submission
     from inturn.service.context import Context
+
+
+_COMMAND = 'Write ["make", "test"], or c="make test" for a shell.'
+_LINE = 'Write [{"command": ["make", "test"]}]: a mapping for each job.'
 
 
 class _Reader:
@@ -34,7 +38,11 @@ class _Reader:
     def read(self, line: Mapping[str, object], origin: str) -> list[Submission]:
         """The jobs of one line; the complaints about it begin with `origin`."""
         try:
+            if not isinstance(line, Mapping):
+                raise InturnError("usage", f"{line!r} is no job", _LINE)
             plain: dict[str, Any] = values.line(line, self._directory)
+            if not plain.get("command") and "c" not in plain:
+                raise InturnError("usage", "the command is missing", _COMMAND)
             return submissions(plain, origin, self._defaults, self._surroundings, self._now, read_env_files)
         except InturnError as problem:
             if not origin:
@@ -50,6 +58,8 @@ def submit_one(context: Context, line: Mapping[str, object], supervised: bool) -
 
 def submit_many(context: Context, lines: Iterable[Mapping[str, object]], supervised: bool) -> list[int]:
     """Submit jobs in one transaction, all or none; returns the ids. Complaints name the line as `jobs[2]`."""
+    if isinstance(lines, Mapping | str | bytes) or not isinstance(lines, Iterable):
+        raise InturnError("usage", "a list of jobs is wanted", _LINE)
     app.tidy(context, thorough=False)
     reader = _Reader(context, supervised)
     found = [one for number, line in enumerate(lines) for one in reader.read(line, f"jobs[{number}]")]

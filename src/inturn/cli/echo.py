@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from inturn.core.duration import format_time_local
+from inturn.core.duration import format_time_local, parse_time
 from inturn.core.options import OPTIONS, switch
-from inturn.core.values import meaning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,13 @@ def echo_times(values: Mapping[str, object], now: Now, notice: Callable[[str], N
         if option.kind == "time":
             for text in value if isinstance(value, list) else [value]:
                 if at_terminal or not _has_offset(str(text)):
-                    notice(f"{switch(name)}: {format_time_local(meaning(option, text, now))}")
+                    notice(f"{switch(name)}: {_told(str(text), now)}")
+
+
+def _told(text: str, now: Now) -> str:
+    """The instant as it was written, even if it is past and means now: that may be a slip."""
+    instant = parse_time(text, now.wall)
+    return format_time_local(instant) + (" is past" if instant < now.wall else "")
 
 
 def _has_offset(text: str) -> bool:

@@ -157,10 +157,11 @@ def schema() -> Schema:
 
 def _await(context: Context, ids: list[int]) -> int:
     """Wait for the end. One job passes its status on; of several, 6 says that one did not succeed."""
-    from inturn.cli.waiting import await_jobs
+    from inturn.cli.waiting import await_jobs, tell
     from inturn.service.outcome import status_of
 
     ended = await_jobs(context, ids, None, quiet=False)
+    tell(context, [job for job in ended if job.outcome != "success"])
     if len(ended) == 1:
         return status_of(context, ended[0])
     return 0 if all(job.outcome == "success" for job in ended) else 6

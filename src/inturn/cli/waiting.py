@@ -6,6 +6,7 @@ import sys
 from time import sleep
 
 from inturn.core.moment import MILLISECOND
+from inturn.core.phrases import label, signal_name
 from inturn.service.control import wait_for
 
 TYPE_CHECKING = False
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 
     from inturn.cli.progress import Progress
     from inturn.core.job import Job
+    from inturn.core.views import View
     from inturn.service.context import Context
 
 # What is over so soon (µs) needs no display, and does not wait until rich is loaded.
 _SOON = 300 * MILLISECOND
+
+# So many of the jobs that did not succeed are told.
+_TOLD = 10
 
 
 def await_jobs(context: Context, ids: Sequence[int], timeout: int | None, quiet: bool) -> list[Job]:
@@ -34,6 +39,28 @@ def await_jobs(context: Context, ids: Sequence[int], timeout: int | None, quiet:
         return wait_for(context, ids, timeout, tend=look_after)
     with _Display(context) as display:
         return wait_for(context, ids, timeout, display.show, look_after, display.pause)
+
+
+def tell(context: Context, failed: Sequence[Job]) -> None:
+    """Tell of jobs that did not succeed how each ended, and why: the first of them, a line each."""
+    from inturn.service import query
+
+    for view in query.look_at(context, (str(job.id) for job in failed[:_TOLD]), False):
+        why = _why(view)
+        told = f"{label(view.job.id, view.job.name)} ended as {view.job.outcome}"
+        context.notice(f"{told} ({why})" if why else told)
+    if len(failed) > _TOLD:
+        context.notice(f"and {len(failed) - _TOLD} more did not succeed")
+
+
+def _why(view: View) -> str | None:
+    """In a few words, why a job did not succeed."""
+    run = view.last_run
+    if view.job.outcome != "failure" or run is None:
+        return view.job.reason
+    if run.exit_code is not None:
+        return f"exit {run.exit_code}"
+    return run.diagnostic if run.signal is None else signal_name(run.signal)
 
 
 class _Display:

@@ -148,16 +148,18 @@ def _obstacle(wanted: int, scope: Scope, config_path: str, now: Now) -> Reason:
     """A pool, or the store, in which a request for `wanted` slots does not fit now, or never can."""
     who = f"pool {quoted(scope.name)}" if scope.name else "the store"
     limit = len(scope.devices) if scope.devices else scope.slots or 0
+    where = f"; {config_path} declares that: raise it there, then apply it" if scope.declared else ""
     if wanted > limit:
         has = f"{limit} device" if scope.devices else f"{limit} slot"
         has += "" if limit == 1 else "s"
-        message = f"{slots(wanted)} are asked for, and {who} has only {has} by now"
-        return Reason("too_large", message, _raise(scope, wanted, config_path))
+        message = f"{slots(wanted)} are asked for, and {who} has only {has} by now{where}"
+        return Reason("too_large", message, _raise(scope, wanted))
     message = f"{who} is full: {scope.used} of {scope.slots} slots in use, {wanted} more wanted"
     if scope.devices:
         message += ", each on a device of its own"
+    message += where
     because = tuple(_holders(scope.holders, now, "inturn pools"))
-    return Reason("full", message, _raise(scope, scope.used + wanted, config_path), None, because)
+    return Reason("full", message, _raise(scope, scope.used + wanted), None, because)
 
 
 def _holders(holders: Sequence[Holder], now: Now, rest: str) -> Iterator[Reason]:
@@ -172,10 +174,10 @@ def _holders(holders: Sequence[Holder], now: Now, rest: str) -> Iterator[Reason]
         yield Reason("holder", f"{len(holders) - NAMED} more jobs hold slots", rest)
 
 
-def _raise(scope: Scope, wanted: int, config_path: str) -> str:
-    """How the limit would be raised to `wanted`."""
+def _raise(scope: Scope, wanted: int) -> str:
+    """The command that raises the limit to `wanted`; a declared one is raised in its file before that."""
     if scope.declared:
-        return f"inturn config apply, after it has been raised in {config_path}"
+        return "inturn config apply"
     return f"inturn pools set {scope.name} {wanted}" if scope.name else f"inturn limit {wanted}"
 
 

@@ -18,6 +18,9 @@ PHASES = ("submitting", "waiting", "queued", "starting", "running", "paused", "s
 # Phases in which the job holds an admission. A paused job does so only if it has a target.
 ACTIVE = ("starting", "running", "stopping")
 
+# NAME@latest means the newest job that has the name.
+LATEST = "@latest"
+
 OUTCOMES = ("success", "failure", "timed_out", "cancelled", "aborted", "lost", "submission_failed")
 RUN_OUTCOMES = ("success", "failure", "timed_out", "cancelled", "start_failed", "lost")
 

@@ -18,7 +18,7 @@ from inturn.core.duration import (
     parse_time,
     quoted,
 )
-from inturn.core.job import OUTCOMES
+from inturn.core.job import LATEST, OUTCOMES
 from inturn.errors import InturnError
 
 TYPE_CHECKING = False
@@ -121,6 +121,11 @@ def _name(option: Option, text: str, now: Now) -> str:
         digits = digits[1:]
     if digits.isdigit():
         raise invalid(f"{quoted(text)} is an integer", "Integers are the ids of jobs; add a letter.")
+    if text.endswith(LATEST):
+        # The job called so would be meant where the newest of another name is.
+        raise invalid(
+            f"{quoted(text)} ends in {LATEST}", "NAME@latest is how the newest job of a name is called."
+        )
     return _word(option, text, now)
 
 

@@ -115,7 +115,7 @@ def _judge(dossier: Dossier, gatherer: Gatherer, now: Now) -> Preview:
     job_id = dossier.view.job.id
     known = gatherer.facts()
     place = known[job_id].place
-    starts = place is not None and place.decision.admitted
+    starts = place is not None and place.decision.admitted and place.workers in ("", "free")
     return Preview(dossier._replace(reasons=explain(job_id, known, now)), starts)
 
 

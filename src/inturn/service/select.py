@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inturn.core.duration import quoted
+from inturn.core.job import LATEST
 from inturn.errors import InturnError
 from inturn.store import jobs, reads
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from inturn.service.context import Context
     from inturn.store.db import Store
-
-LATEST = "@latest"
 
 # A message names at most so many of the jobs that have the name.
 CANDIDATES = 10
@@ -26,7 +25,7 @@ def resolve(context: Context, selector: str) -> int:
     """The id of the one job that a selector means; inside the caller's transaction if one is open.
 
     Digits are an id. Else it is a name; of several jobs that have it, the only one that has not ended.
-    `name@latest` is the newest, unless a job is called exactly so. Raises InturnError `not_found`, or
+    `name@latest` is the newest, unless an old job is called exactly so. Raises InturnError `not_found`, or
     `ambiguous` with the candidates.
     """
     if context.store is None:

@@ -117,7 +117,7 @@ def _show(args: Namespace, context: Context) -> Result:
 
 def _show_lines(found: Effective) -> Iterable[str]:
     for setting in found.settings:
-        yield "\t".join(_columns(setting))
+        yield "\t".join(_columns(setting, found))
     for change in found.pending:
         yield f"pending\t{_told(change)}\t"
 
@@ -132,14 +132,17 @@ def _draw(console: Console, found: Effective) -> None:
     table.add_column("value", overflow="fold")
     table.add_column("from", overflow="fold")
     for setting in found.settings:
-        table.add_row(*(Text(cell) for cell in _columns(setting)))
+        table.add_row(*(Text(cell) for cell in _columns(setting, found)))
     console.print(table)
     for change in found.pending:
         console.print(Text(f"pending: {_told(change)}"))
 
 
-def _columns(setting: Setting) -> Sequence[str]:
-    return setting.name, printable(_value(setting.value)), printable(setting.origin)
+def _columns(setting: Setting, found: Effective) -> Sequence[str]:
+    value = printable(_value(setting.value))
+    if setting.name == "configuration" and found.standing == "absent":
+        value += " (not there)"
+    return setting.name, value, printable(setting.origin)
 
 
 def _value(value: object) -> str:

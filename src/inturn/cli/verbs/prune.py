@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from inturn.cli.result import Result
 from inturn.cli.values import LARGEST_INTEGER, value_of
 from inturn.core.duration import parse_duration, parse_integer
@@ -61,6 +63,9 @@ def execute(args: Namespace, context: Context) -> Result:
     done = (prune.prune if args.force else prune.preview)(context, picked)
     for told in _what_stays(done):
         context.notice(told)
+    if done.ids and not args.force and not args.json and not _at_terminal():
+        # The ids alone look like those of jobs that are gone; at a terminal a sentence says it.
+        context.notice("nothing was removed; add --force")
     data = {
         "removed": bool(args.force),
         "jobs": list(done.ids),
@@ -79,6 +84,10 @@ def schema() -> Schema:
 
     kept = record({"depended_on": COUNT, "arrays": COUNT, "alive": COUNT})
     return record({"removed": told("false: only shown", FLAG), "jobs": many(ID), "kept": kept})
+
+
+def _at_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _count(text: str) -> int:

@@ -6,20 +6,16 @@ from inturn.cli import selection
 from inturn.cli.main import EXIT_CODES
 from inturn.cli.result import Result
 from inturn.cli.values import value_of
-from inturn.cli.waiting import await_jobs
+from inturn.cli.waiting import await_jobs, tell
 from inturn.core.duration import parse_duration
-from inturn.core.phrases import label, signal_name
 from inturn.errors import InturnError
 from inturn.service import query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
-    from inturn.core.job import Job
     from inturn.core.schema import Schema
-    from inturn.core.views import View
     from inturn.service.context import Context
 
 
@@ -34,9 +30,6 @@ TIDIES = "all"
 
 # What completion offers.
 JOBS = ("live",)
-
-# So many of the jobs that did not succeed are told.
-_TOLD = 10
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -60,10 +53,15 @@ def execute(args: Namespace, context: Context) -> Result:
         raise InturnError(
             "usage", f"--exit-status is of one job, and these are {len(ids)}", "Wait for them one by one."
         )
-    jobs = await_jobs(context, ids, timeout, args.quiet)
+    try:
+        jobs = await_jobs(context, ids, timeout, args.quiet)
+    except InturnError as problem:
+        if problem.code != "incomplete" or not args.quiet or args.json:
+            raise
+        return Result(code=EXIT_CODES["incomplete"])
     failed = [job for job in jobs if job.outcome != "success"]
     if not args.quiet:
-        _tell(context, failed)
+        tell(context, failed)
     data = None
     if args.json:
         from inturn.core import wire
@@ -81,22 +79,3 @@ def schema() -> Schema:
     from inturn.core.schema import many, part
 
     return many(part("job"))
-
-
-def _tell(context: Context, failed: Sequence[Job]) -> None:
-    for view in query.look_at(context, (str(job.id) for job in failed[:_TOLD]), False):
-        why = _why(view)
-        told = f"{label(view.job.id, view.job.name)} ended as {view.job.outcome}"
-        context.notice(f"{told} ({why})" if why else told)
-    if len(failed) > _TOLD:
-        context.notice(f"and {len(failed) - _TOLD} more did not succeed")
-
-
-def _why(view: View) -> str | None:
-    """In a few words, why a job did not succeed."""
-    run = view.last_run
-    if view.job.outcome != "failure" or run is None:
-        return view.job.reason
-    if run.exit_code is not None:
-        return f"exit {run.exit_code}"
-    return run.diagnostic if run.signal is None else signal_name(run.signal)

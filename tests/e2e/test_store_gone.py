@@ -152,7 +152,8 @@ def test_who_waits_for_what_comes_notices_that_its_store_is_gone(
 def has_open(pid: int, path: Path) -> bool:
     """Tell whether a process has this file open."""
     try:
-        return str(path) in [os.readlink(fd.path) for fd in os.scandir(f"/proc/{pid}/fd")]
+        fds = os.listdir(f"/proc/{pid}/fd")
+        return str(path) in [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in fds]
     except OSError:
         return False
 

@@ -152,7 +152,8 @@ class LocalRun:
         for _ in range(_SWEEPS):
             if not strangers:
                 return False
-            self._known = self._members()
+            # Our own children are quickly asked, before one that flees has gone on.
+            self._known = tree.bearing(self._token, strangers) or self._members()
             if self._known or logs.alive(self._stem, self._native.log_files) == "held":
                 return True
             before, strangers = strangers, _strangers()
@@ -172,6 +173,7 @@ class LocalRun:
         still = True
         quiet = 0
         for _ in range(_SWEEPS):
+            still = self._signal_orphans(sig) and still
             found = self._members()
             fresh = [one for one in found if one not in signalled and not (reached and self._in_group(one))]
             quiet = 0 if fresh else quiet + 1
@@ -181,6 +183,20 @@ class LocalRun:
             tree.signal_members(fresh, sig)
             signalled.update(fresh)
         self._known = found
+        return still
+
+    def _signal_orphans(self, sig: int) -> bool:
+        """Signal those that have become our children, quickly: one that flees is gone after a sweep.
+
+        Returns whether all of them stood still before.
+        """
+        still = True
+        for _ in range(_SWEEPS if self._ours else 0):
+            moving = [one for one in tree.bearing(self._token, _strangers()) if _moves(one)]
+            if not moving:
+                break
+            still = False
+            tree.signal_members(moving, sig)
         return still
 
     def _may_hide_somebody(self, found: list[Identity]) -> bool:

@@ -104,6 +104,13 @@ def members(
     return found
 
 
+def bearing(token: str, pids: Iterable[int]) -> list[Identity]:
+    """Those of these processes that live and have the cookie of a run in their environment."""
+    cookie = b"\0%s=%s\0" % (COOKIE, token.encode())
+    found = (identity.of(pid) for pid in pids if _carries(pid, cookie))
+    return [one for one in found if one is not None]
+
+
 def bearers(cookies: Collection[bytes]) -> list[Identity]:
     """The living processes whose environment has one of these cookies; never ourselves."""
     return [process for process, cookie in marked() if cookie in cookies]

@@ -88,7 +88,7 @@ def place(job: dict[str, Any]) -> tuple[int, str, int]:
 
 
 def test_one_worker_takes_all_that_is_due_exactly_in_the_order_of_the_line(cli: Cli) -> None:
-    ids = submit(cli, 2000, ["true"])
+    ids = submit(cli, 10_000, ["true"])
     far = await_elapsed(cli)
     before = {job["id"]: job for job in listed(cli)}
     cli.run("work", "--drain", timeout=240).check()

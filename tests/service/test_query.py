@@ -145,7 +145,9 @@ def test_why_names_the_file_that_declares_a_full_pool(scene: Scene) -> None:
             scene.store, settings.Applied("/etc/inturn.yml", "", (0, 0, 0), "", clock.now().wall)
         )
     scene.start(scene.submit()).close()
-    assert "/etc/inturn.yml" in _why(scene, scene.submit())[0].fix
+    full = _why(scene, scene.submit())[0]
+    assert "/etc/inturn.yml declares that" in full.message
+    assert full.fix == "inturn config apply"
 
 
 def test_why_tells_the_place_in_line(scene: Scene) -> None:

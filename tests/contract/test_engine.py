@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -222,6 +224,33 @@ def test_each_process_gets_a_signal_for_its_tree_once(bench: Bench) -> None:
     bench.end(run)
     until(lambda: not run.leftovers(), "the end of both")
     assert bench.read(run).count(b"caught") == 2
+
+
+# Says each time that it hears TERM; its parent has ended, so that it belongs to nobody but the owner.
+HEARS = """
+import os, signal, sys, time
+if os.fork():
+    os._exit(0)
+if "alone" in sys.argv:
+    os.setsid()
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"caught\\n"))
+os.write(2, b"ready\\n")
+while not os.path.exists("go"):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("place", ["alone", "in the group"])
+def test_an_orphan_gets_a_signal_for_its_tree_once(bench: Bench, place: str) -> None:
+    orphan = shlex.join([sys.executable, "-c", HEARS, place])
+    run = bench.shell(f"trap '' TERM; {orphan}; until test -e go; do sleep 0.01; done")
+    until(lambda: b"ready" in bench.read(run, "err"), "the orphan")
+    run.signal_tree(signal.SIGTERM)
+    until(lambda: b"caught" in bench.read(run), "the signal in the orphan")
+    (bench.cwd / "go").touch()
+    bench.end(run)
+    until(lambda: not run.leftovers(), "the end of both")
+    assert bench.read(run).count(b"caught") == 1
 
 
 def test_two_runs_of_one_owner_are_told_apart(bench: Bench) -> None:

@@ -173,31 +173,25 @@ class LocalRun:
         still = True
         quiet = 0
         for _ in range(_SWEEPS):
-            still = self._signal_orphans(sig) and still
-            found = self._members()
-            fresh = [one for one in found if one not in signalled and not (reached and self._in_group(one))]
-            quiet = 0 if fresh else quiet + 1
+            before = len(signalled)
+            # Our own children are quickly asked, before one that flees has gone on.
+            for look in (self._orphans, self._members):
+                found = look()
+                fresh = [
+                    one for one in found if one not in signalled and not (reached and self._in_group(one))
+                ]
+                still = still and not any(map(_moves, fresh))
+                tree.signal_members(fresh, sig)
+                signalled.update(fresh)
+            quiet = 0 if len(signalled) > before else quiet + 1
             if quiet == _QUIET_SWEEPS or (quiet and not self._may_hide_somebody(found)):
                 break
-            still = still and not any(_moves(one) for one in fresh)
-            tree.signal_members(fresh, sig)
-            signalled.update(fresh)
         self._known = found
         return still
 
-    def _signal_orphans(self, sig: int) -> bool:
-        """Signal those that have become our children, quickly: one that flees is gone after a sweep.
-
-        Returns whether all of them stood still before.
-        """
-        still = True
-        for _ in range(_SWEEPS if self._ours else 0):
-            moving = [one for one in tree.bearing(self._token, _strangers()) if _moves(one)]
-            if not moving:
-                break
-            still = False
-            tree.signal_members(moving, sig)
-        return still
+    def _orphans(self) -> list[Identity]:
+        """Those of the run that have become our children."""
+        return tree.bearing(self._token, _strangers()) if self._ours else []
 
     def _may_hide_somebody(self, found: list[Identity]) -> bool:
         """Whether there are orphans besides those found: one that forks and ends at once is hard to meet."""

@@ -242,6 +242,13 @@ def test_a_paused_target_is_halted_and_one_that_goes_on_is_continued() -> None:
     assert during(make_job("running"), sight=Sight(halted=True)) == Step("continue")
 
 
+def test_a_paused_target_is_halted_again_when_it_is_time_to_see_whether_all_of_it_stands_still() -> None:
+    paused = make_job("paused", held_phase="running")
+    sight = Sight(halted=True, halt_at=START.mono + SECOND)
+    assert during(paused, sight=sight) == Step("sleep", wait=SECOND)
+    assert during(paused, sight=sight, now=later(SECOND)) == Step("halt")
+
+
 def test_no_timeout_ends_a_paused_target() -> None:
     spec = make_spec(run_timeout=1, job_timeout=1)
     paused = make_job("paused", held_phase="running")

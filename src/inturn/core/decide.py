@@ -60,7 +60,8 @@ class Sight(NamedTuple):
     """What the owner sees of a run: its end, whether processes are left of it, and what was done to stop it.
 
     `term_at` and `kill_at` are the monotonic instants of the last TERM and KILL; `halted` says that it was
-    stopped by STOP and not continued since.
+    stopped by STOP and not continued since, and `halt_at` when it is to be stopped once more, because one of
+    its processes may have got away.
     """
 
     ended: Ended | None = None
@@ -68,6 +69,7 @@ class Sight(NamedTuple):
     term_at: int | None = None
     kill_at: int | None = None
     halted: bool = False
+    halt_at: int | None = None
 
 
 def before_run(
@@ -197,7 +199,8 @@ def during_run(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw: flo
     if (job.phase == "paused") != sight.halted:
         return Step("halt" if job.phase == "paused" else "continue")
     if job.phase == "paused":
-        return Step("sleep")
+        wait = None if sight.halt_at is None else sight.halt_at - now.mono
+        return Step("sleep", wait=wait) if wait is None or wait > 0 else Step("halt")
     if job.phase == "stopping":
         return _stop(spec, sight, now)
     waits = []

@@ -29,14 +29,10 @@ def create(path: str) -> int:
 
     The lock is held as long as any copy of the descriptor is open, in whatever process, so a whole tree may
     inherit it. It is close-on-exec here; a dup2 for a child undoes that. Never unlock it: that unlocks it for
-    every holder. If the directory is missing from a store, it is made again. Raises
-    FileExistsError if anything has that name, OSError if it cannot be created.
+    every holder. If the directory is missing from a store, it is made again. Raises FileExistsError if
+    anything has that name, OSError if it cannot be created.
     """
-    try:
-        fd = _create(path)
-    except FileNotFoundError:
-        paths.make_again(os.path.dirname(path))
-        fd = _create(path)
+    fd = paths.create_within(path, _create)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -16,7 +16,8 @@ import os
 import stat
 import time
 
-from inturn.host import locks
+from inturn.errors import InturnError
+from inturn.host import locks, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ class Streams(NamedTuple):
         os.close(self.out)
         if self.err != self.out:
             os.close(self.err)
+
+
+def make_place(stem: str) -> None:
+    """Make the directory of a run's logs, and that of all logs again if somebody has removed it.
+
+    Raises nothing: if there is no place, `open_streams` says so.
+    """
+    try:
+        paths.create_within(os.path.dirname(stem), lambda place: os.mkdir(place, 0o700))
+    except (OSError, InturnError):
+        pass
 
 
 def open_streams(stem: str, merge: bool) -> Streams:

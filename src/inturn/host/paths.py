@@ -10,9 +10,10 @@ from inturn.errors import InturnError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal
+    from collections.abc import Callable, Mapping
+    from typing import Literal, TypeVar
 
+    T = TypeVar("T")
     State = Literal["absent", "empty", "present", "damaged"]
 
 LOGS = "logs"
@@ -117,6 +118,18 @@ def make_again(path: str) -> None:
     # A store that is being removed is not to come back half.
     os.stat(os.path.join(os.path.dirname(path), DATABASE))
     _make(path)
+
+
+def create_within(path: str, create: Callable[[str], T]) -> T:
+    """What `create` gives for `path`, whose directory is made again if it is missing from a store.
+
+    Raises as `create` and `make_again`.
+    """
+    try:
+        return create(path)
+    except FileNotFoundError:
+        make_again(os.path.dirname(path))
+        return create(path)
 
 
 def check_store_dir(path: str) -> list[str]:

@@ -25,11 +25,7 @@ def create(path: str) -> int:
     If the directory is missing from a store, it is made again. Raises FileExistsError if anything has that
     name, OSError if it cannot be created.
     """
-    try:
-        os.mkfifo(path, 0o600)
-    except FileNotFoundError:
-        paths.make_again(os.path.dirname(path))
-        os.mkfifo(path, 0o600)
+    paths.create_within(path, lambda name: os.mkfifo(name, 0o600))
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

@@ -15,8 +15,7 @@ from inturn.core.environment import device_variables, run_environment
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, MINUTE, Stopwatch
 from inturn.engines.base import Launch, StartFailed
-from inturn.errors import InturnError
-from inturn.host import faults, paths
+from inturn.host import faults, logs
 from inturn.owners import admit
 from inturn.owners.gatekeeper import Gatekeeper
 from inturn.store import jobs, owners, specs
@@ -58,7 +57,7 @@ class Task:
         # Until when the store need not know which process the run is; None if it does.
         self._bind_at: int | None = None
         self._sight = decide.Sight()
-        self._halt_at = self._halt_pause = 0
+        self._halt_pause = 0
         self._load_gates()
 
     @property
@@ -179,9 +178,6 @@ class Task:
             unhurried = wait > 0 and self.job.phase == "starting" and self._sight.ended is None
             return decide.Step("sleep", wait=wait) if unhurried else decide.Step("bind")
         step = decide.during_run(self.job, self._spec, self._run, self._sight, now, self._tools.draw())
-        if step.kind == "sleep" and self.job.phase == "paused":
-            wait = self._halt_at - now.mono
-            return decide.Step("sleep", wait=wait) if wait > 0 else decide.Step("halt")
         if step.kind == "sleep" and self._sight.ended is not None:
             return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
         return step
@@ -314,7 +310,7 @@ class Task:
 
     def _launch_of(self, run: Run) -> Launch:
         stem = self._stem(run)
-        _make_place_for(stem)
+        logs.make_place(stem)
         return Launch(
             argv=self._spec.argv,
             cwd=self._spec.cwd,
@@ -383,8 +379,7 @@ class Task:
         if how == "halt":
             still = self._running.signal_tree(_signal.SIGSTOP) and self._sight.halted
             self._halt_pause = min(2 * self._halt_pause, HALT_AGAIN_AT_MOST) if still else HALT_AGAIN
-            self._halt_at = now.mono + self._halt_pause
-            self._sight = self._sight._replace(halted=True)
+            self._sight = self._sight._replace(halted=True, halt_at=now.mono + self._halt_pause)
         elif how == "continue":
             self._running.signal_tree(_signal.SIGCONT)
             self._sight = self._sight._replace(halted=False)
@@ -396,16 +391,3 @@ class Task:
             self._running.signal_tree(_signal.SIGKILL)
             self._sight = self._sight._replace(kill_at=now.mono)
         faults.point("signalled." + how)
-
-
-def _make_place_for(stem: str) -> None:
-    """Make the directory of a log, and that of all logs again if somebody has removed it."""
-    place = os.path.dirname(stem)
-    try:
-        try:
-            os.mkdir(place, 0o700)
-        except FileNotFoundError:
-            paths.make_again(os.path.dirname(place))
-            os.mkdir(place, 0o700)
-    except (OSError, InturnError):
-        pass  # It is there, or the engine will say that the log cannot be opened.

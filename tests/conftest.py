@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.foster import become_subreaper
 from tests.e2e.harness import Cli
+
+
+@pytest.fixture(autouse=True)
+def nobody_comes_to_us() -> Iterator[None]:
+    """Who has started runs in this very process is not to get the orphans of later tests as well."""
+    yield
+    become_subreaper(False)
 
 
 @pytest.fixture

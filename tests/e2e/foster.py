@@ -19,11 +19,11 @@ class Foster:
     """
 
     def __init__(self) -> None:
-        _become_subreaper(True)
+        become_subreaper(True)
 
     def close(self) -> None:
         """Collect what has ended, and take no more."""
-        _become_subreaper(False)
+        become_subreaper(False)
         self.bury()
 
     def kill(self, pid: int) -> None:
@@ -60,6 +60,7 @@ def await_death(pid: int) -> None:
     until(ended, f"the end of process {pid}", DEADLINE)
 
 
-def _become_subreaper(yes: bool) -> None:
+def become_subreaper(yes: bool) -> None:
+    """Have orphans of our descendants come to us, or not any more."""
     libc = ctypes.CDLL(None, use_errno=True)
     assert libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(yes), 0, 0, 0) == 0, ctypes.get_errno()

@@ -243,7 +243,8 @@ def test_a_result_that_was_stored_is_kept_when_the_owner_dies_over_what_the_run_
     orphans: Orphanage,
 ) -> None:
     cli = orphans.cli
-    script = "sh -c 'trap \"\" TERM; while :; do sleep 0.1; done' & exit 0"
+    deaf = "sh -c 'trap \"\" TERM; touch deaf; while :; do sleep 0.1; done' &"
+    script = f"{deaf} until [ -e deaf ]; do sleep 0.01; done"
     job = cli.run("run", "--stop-grace", "1h", "-c", script).id
     cli.wait_phase(job, "stopping")
     assert cli.show(job)["runs"][0]["outcome"] == "success"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from inturn.core.moment import SECOND, Deadline, Now, Stopwatch
 from inturn.core.retry import Policy
 from inturn.core.spec import Spec, Submission
 from inturn.core.transitions import Event, Transition
-from inturn.store import gates, jobs, newcomers, owners, specs
+from inturn.store import jobs, newcomers, owners, specs
 from inturn.store.db import Store, open_store
 
 BOOT = "0f1e2d3c-present"
@@ -125,6 +126,17 @@ def insert_job(
     return transitions.submit(submission, gated, owner, now)._replace(id=job_id)
 
 
+def insert_gates(
+    store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
+) -> None:
+    """Store what one new job waits for, in the present transaction."""
+    newcomers.insert_gates(
+        store,
+        [(job_id, parent, outcomes) for parent, outcomes in edges.items()],
+        [condition._replace(job_id=job_id) for condition in conditions],
+    )
+
+
 def add_job(
     store: Store,
     submission: Submission | None = None,
@@ -138,7 +150,7 @@ def add_job(
     gated = bool(edges or conditions)
     environment = specs.environment_id(store, asked.spec.environment)
     job = insert_job(store, asked, gated, owner, environment, now)
-    gates.insert(store, job.id, edges or {}, conditions)
+    insert_gates(store, job.id, edges or {}, conditions)
     if owner is None:
         return job
     return commit(store, job, Event("accepted", "waiting" if gated else "queued"), now, owner).after

@@ -243,15 +243,18 @@ class Cli:
 def _processes_of(store: str) -> Iterator[tuple[int, str]]:
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != os.getpid() and _belongs(int(name), store):
-            yield int(name), _read(int(name), "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+            yield (
+                int(name),
+                read_proc(int(name), "cmdline").replace(b"\0", b" ").decode(errors="replace").strip(),
+            )
 
 
 def _belongs(pid: int, store: str) -> bool:
     """Tell whether a process names the store in its environment or arguments, or holds a file in it open."""
     path = os.fsencode(store)
-    if b"INTURN_DIR=" + path in _read(pid, "environ").split(b"\0"):
+    if b"INTURN_DIR=" + path in read_proc(pid, "environ").split(b"\0"):
         return True
-    if any(word == path or path + b"/" in word + b"/" for word in _read(pid, "cmdline").split(b"\0")):
+    if any(word == path or path + b"/" in word + b"/" for word in read_proc(pid, "cmdline").split(b"\0")):
         return True
     try:
         links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
@@ -260,7 +263,8 @@ def _belongs(pid: int, store: str) -> bool:
     return any(link.startswith(store + "/") for link in links)
 
 
-def _read(pid: int, what: str) -> bytes:
+def read_proc(pid: int, what: str) -> bytes:
+    """What /proc tells of a process; nothing of one that is gone or not ours to look at."""
     try:
         with open(f"/proc/{pid}/{what}", "rb") as file:
             return file.read()

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 
-from tests.e2e.harness import DEADLINE, until
+from tests.e2e.harness import DEADLINE, read_proc, until
 
 VARIABLE = "MARK_OF_THE_TEST"
 
@@ -68,7 +68,7 @@ def _pids() -> Iterator[int]:
 
 def _processes() -> Iterator[tuple[int, list[bytes], str]]:
     for pid in _pids():
-        yield pid, _read(pid, "environ").split(b"\0"), _words(_read(pid, "cmdline"))
+        yield pid, read_proc(pid, "environ").split(b"\0"), _words(read_proc(pid, "cmdline"))
 
 
 def _words(cmdline: bytes) -> str:
@@ -77,12 +77,4 @@ def _words(cmdline: bytes) -> str:
 
 def _stat(pid: int) -> list[str]:
     """State, parent, group, session, … or nothing of a process that is gone."""
-    return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
-
-
-def _read(pid: int, what: str) -> bytes:
-    try:
-        with open(f"/proc/{pid}/{what}", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    return read_proc(pid, "stat").decode(errors="replace").rpartition(")")[2].split()

@@ -22,9 +22,9 @@ from inturn.owners.task import Task
 from inturn.owners.tools import Tools
 from inturn.service.context import Context
 from inturn.service.control import cancel
-from inturn.store import gates, jobs, owners, specs
+from inturn.store import jobs, owners, specs
 from inturn.store.db import Store, open_store
-from tests.builders import insert_job, make_spec
+from tests.builders import insert_gates, insert_job, make_spec
 from tests.e2e.harness import until
 
 TOKEN = "life"
@@ -103,7 +103,7 @@ class Life:
             environment = specs.environment_id(self.store, wanted.spec.environment)
             gated = bool(edge_outcomes or conditions)
             job = insert_job(self.store, wanted, gated, me, environment, now)
-            gates.insert(self.store, job.id, edge_outcomes, conditions)
+            insert_gates(self.store, job.id, edge_outcomes, conditions)
         self._fifo = wake.create(paths.owner_files(self.directory, TOKEN)[1])
         self.tools = Tools(self.store, self.engine, self.clock, lambda: 0.5, self.directory, me, lambda: None)
         self.owner = Owner(self.tools, self._fifo)

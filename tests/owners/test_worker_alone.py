@@ -25,9 +25,9 @@ from inturn.host import clock, identity, locks, paths, wake
 from inturn.owners import recover
 from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
-from inturn.store import gates, jobs, owners, specs
+from inturn.store import jobs, owners, specs
 from inturn.store.db import Store, open_store
-from tests.builders import insert_job, make_spec
+from tests.builders import insert_gates, insert_job, make_spec
 from tests.e2e.harness import until
 from tests.owners.life import Clock
 from tests.tapped import tapped
@@ -90,7 +90,7 @@ class Workshop:
         with self.store.writing():
             environment = specs.environment_id(self.store, spec.environment)
             job = insert_job(self.store, submission, gated, None, environment, self.clock())
-            gates.insert(self.store, job.id, {after.id: ("success", "aborted")} if after else {}, conditions)
+            insert_gates(self.store, job.id, {after.id: ("success", "aborted")} if after else {}, conditions)
         return job
 
     def job(self, job_id: int) -> Job:

@@ -12,7 +12,8 @@ from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.service import acting, capacity, control, pausing, query
 from inturn.service.acting import Acted
-from inturn.store import gates, held, reads, settle
+from inturn.store import held, reads, settle
+from tests.builders import insert_gates
 from tests.e2e.harness import until
 from tests.service.scene import Scene
 
@@ -153,7 +154,7 @@ def test_a_store_that_does_not_exist_has_nothing_to_pause(scene: Scene) -> None:
 def test_it_goes_on_as_what_it_was_at_its_old_place(scene: Scene) -> None:
     waiting, queued, running = scene.submit(gated=True), scene.submit(), scene.submit()
     with scene.store.writing():
-        gates.insert(scene.store, waiting, {running: ("success",)}, ())
+        insert_gates(scene.store, waiting, {running: ("success",)}, ())
     scene.start(running).close()
     before = [scene.job(job_id) for job_id in (waiting, queued, running)]
     pausing.pause(scene.context, [waiting, queued, running])

@@ -18,7 +18,7 @@ from inturn.service import query
 from inturn.service.facts import life
 from inturn.store import gates, owners, reads, settings, specs
 from inturn.store.settings import Pool
-from tests.builders import insert_job, make_condition
+from tests.builders import insert_gates, insert_job, make_condition
 from tests.service.scene import Scene
 
 
@@ -49,7 +49,7 @@ def _limit(scene: Scene, slots: int, name: str = STORE, declared: bool = False) 
 
 def _depends(scene: Scene, child: int, *parents: int, outcomes: tuple[str, ...] = ("success",)) -> None:
     with scene.store.writing():
-        gates.insert(scene.store, child, dict.fromkeys(parents, outcomes), ())
+        insert_gates(scene.store, child, dict.fromkeys(parents, outcomes), ())
 
 
 def test_a_store_that_does_not_exist_has_nothing(tmp_path: Path, scene: Scene) -> None:
@@ -129,7 +129,7 @@ def test_why_tells_which_condition_is_open_and_what_it_last_saw(scene: Scene) ->
     job = scene.submit(gated=True)
     seen = make_condition(job_id=job)
     with scene.store.writing():
-        gates.insert(scene.store, job, {}, [seen])
+        insert_gates(scene.store, job, {}, [seen])
         gates.write_observation(
             scene.store, seen._replace(observed_at=clock.now().wall, diagnostic="Permission denied")
         )
@@ -179,7 +179,7 @@ def test_why_of_a_wide_graph_stays_readable_and_ends(scene: Scene) -> None:
         for _ in range(10):
             above = [add(True) for _ in range(30)]
             for job in above:
-                gates.insert(scene.store, job, dict.fromkeys(layer, ("success",)), ())
+                insert_gates(scene.store, job, dict.fromkeys(layer, ("success",)), ())
             layer = above
     assert len(_why(scene, layer[0])) < 10_000
 

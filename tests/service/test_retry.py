@@ -17,6 +17,7 @@ from inturn.service import acting, capacity, enqueue, nursery, retry
 from inturn.service.context import Context
 from inturn.service.owned import Newcomer
 from inturn.store import gates, owners, reads, settle
+from tests.builders import insert_gates
 from tests.service.scene import Scene
 
 PLAIN = Spec((b"true",), b"/", (), 0o077)
@@ -260,7 +261,7 @@ def test_a_job_that_is_ended_first_by_the_transaction_that_revives_it_gets_its_s
     parent = scene.add(job_timeout=HOUR)
     child = scene.submit(gated=True)
     with scene.store.writing():
-        gates.insert(scene.store, child, {parent: ("success",)}, ())
+        insert_gates(scene.store, child, {parent: ("success",)}, ())
         scene.store.execute("UPDATE specs SET job_timeout = 0 WHERE job_id = ?", (parent,))
         scene.store.execute("UPDATE deadlines SET at = 0")
     assert retried(scene, child) == [child]

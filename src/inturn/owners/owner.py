@@ -85,7 +85,7 @@ class Owner:
         return waits + self._attempt(self._keep_up)
 
     def _attempt(self, act: Callable[[], list[int]]) -> list[int]:
-        """Do something; if the store fails it, all the rest goes on: signals, time limits, the lease.
+        """Do something; if the store fails it, the rest goes on: signals, time limits, the lease.
 
         The store is locked, or its disk is full or failing. Nothing is forced: when the store can be read
         again, it says what was committed. What has not been seen before is written down: it may be a fault of
@@ -116,10 +116,12 @@ class Owner:
         return not self.tasks
 
     def _observe(self) -> list[int]:
-        """Look at the store: whatever others have committed shows in its version.
+        """Look at the store; returns when to look again (µs)."""
+        self._take_notice()
+        return [jittered(self._interval, self._tools.draw())]
 
-        Returns when to look again (µs).
-        """
+    def _take_notice(self) -> None:
+        """Read again what has changed: whatever others have committed shows in the version of the store."""
         store = self._tools.store
         stirred, store.stirred = store.stirred, set()
         version = store.version()
@@ -127,14 +129,13 @@ class Owner:
             for task in self.tasks:
                 if task.job.id in stirred:
                     task.reload()
-            return [jittered(self._interval, self._tools.draw())]
+            return
         was_unread, self._version = self._version == UNREAD, version
         self._interval = poll_interval(owners.count_live(store))
         for task in self.tasks:
             task.reload()
         if was_unread:
             self._find_own_jobs()
-        return [jittered(self._interval, self._tools.draw())]
 
     def ask_to_stop(self) -> None:
         """Begin nothing more. The owner of one job has nothing else to begin."""

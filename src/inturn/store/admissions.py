@@ -208,10 +208,10 @@ def is_anything_due(store: Store, now: Now) -> bool:
 
 def next_due(store: Store, now: Now) -> int:
     """Microseconds until the next queued job is due; a day if there is none before that."""
-    waits = [_A_DAY]
     if store.row(_DELAYED) is None:
         return _A_DAY
     mono, wall = store.row(_NEXT_DUE, (now.boot,))
+    waits = [_A_DAY]
     if mono is not None:
         waits.append(mono - now.mono)
     if wall is not None:

@@ -6,7 +6,7 @@ from inturn.store.rows import SELECT_CONDITION, SELECT_EDGE, condition_from, edg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection
 
     from inturn.core.job import Condition, Edge
     from inturn.core.moment import Now
@@ -18,19 +18,6 @@ _LEFT_BY = (
     "{0}owner = ? AND {0}queue <> '' AND {0}phase IN ('waiting', 'paused')"
     " AND {0}id NOT IN (SELECT job_id FROM admissions)"
 )
-
-
-def insert(
-    store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
-) -> None:
-    """Store the gates of one new job."""
-    from inturn.store.newcomers import insert_gates  # no owner stores new jobs
-
-    insert_gates(
-        store,
-        [(job_id, parent, outcomes) for parent, outcomes in edges.items()],
-        [condition._replace(job_id=job_id) for condition in conditions],
-    )
 
 
 def edges(store: Store, job_id: int) -> list[Edge]:

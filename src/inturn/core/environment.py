@@ -23,13 +23,21 @@ OWN_VARIABLES = (
 )
 
 
+# The entries that were looked at last, and what they say: jobs that follow each other often share them.
+_last: tuple[tuple[bytes, ...], dict[bytes, bytes]] = ((), {})
+
+
+def _variables(entries: tuple[bytes, ...]) -> dict[bytes, bytes]:
+    global _last
+    if _last[0] is not entries:
+        pairs = (entry.partition(b"=") for entry in entries)
+        _last = (entries, {name: value for name, separator, value in pairs if separator})
+    return _last[1]
+
+
 def job_environment(spec: Spec) -> dict[bytes, bytes]:
     """The submitter's environment with the changes that were asked for: what probes see."""
-    environment: dict[bytes, bytes] = {}
-    for entry in spec.environment:
-        name, separator, value = entry.partition(b"=")
-        if separator:
-            environment[name] = value
+    environment = _variables(spec.environment).copy()
     for change in spec.env_changes:
         name, separator, value = change.partition(b"=")
         if separator:

@@ -35,22 +35,27 @@ class _Record(tuple):  # type: ignore[type-arg]
     _fields: ClassVar[tuple[str, ...]] = ()
     _field_defaults: ClassVar[Mapping[str, Any]] = {}
     _defaults: ClassVar[tuple[Any, ...]] = ()  # one for each field
+    _needed: ClassVar[int] = 0  # so many fields up to the last one without a default
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
-        if named or len(values) != len(cls._fields):
-            values = cls._complete(values, named)
+        given = len(values)
+        if named:
+            values += tuple(map(named.pop, cls._fields[given:], cls._defaults[given:]))
+        elif given != len(cls._defaults):
+            values += cls._defaults[given:]
+        if named or len(values) != len(cls._defaults) or given < cls._needed:
+            cls._check(values, named)
         return _new(cls, values)
 
     @classmethod
-    def _complete(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        given = len(values)
-        complete = (*values, *map(named.pop, cls._fields[given:], cls._defaults[given:]))
-        if _MISSING in complete:
-            raise TypeError(f"{cls.__name__}() needs a value for {cls._fields[complete.index(_MISSING)]!r}")
+    def _check(cls, values: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Raise TypeError if there is no value for a field, or no field for a value."""
+        for field, value in zip(cls._fields, values, strict=False):
+            if value is _MISSING:
+                raise TypeError(f"{cls.__name__}() needs a value for {field!r}")
         wrong = [*values[len(cls._fields) :], *named]
         if wrong:
             raise TypeError(f"{cls.__name__}() has no room for {wrong}")
-        return complete
 
     @classmethod
     def _make(cls, values: Iterable[Any]) -> Self:
@@ -84,7 +89,9 @@ class _Maker(type):
             return super().__new__(mcs, name, bases, body)
         fields = tuple(body.pop("__annotations__", ()))
         body["_field_defaults"] = {field: body[field] for field in fields if field in body}
-        body["_defaults"] = tuple(body.get(field, _MISSING) for field in fields)
+        defaults = tuple(body.get(field, _MISSING) for field in fields)
+        body["_defaults"] = defaults
+        body["_needed"] = max((number + 1 for number, one in enumerate(defaults) if one is _MISSING), default=0)
         for number, field in enumerate(fields):
             body[field] = _tuplegetter(number, None)
         body["_fields"] = body["__match_args__"] = fields

@@ -80,6 +80,8 @@ class Owner:
             waits += self._attempt(lambda task=task: self._advance(task))  # type: ignore[misc]
             if task.done:
                 self.tasks.remove(task)
+                if self._has_room():
+                    waits.append(0)
             else:
                 number += 1
         return waits + self._attempt(self._keep_up)
@@ -103,9 +105,11 @@ class Owner:
 
     def _advance(self, task: Task) -> list[int]:
         wait = task.advance()
-        if task.done:
-            return [0]
         return [] if wait is None else [wait]
+
+    def _has_room(self) -> bool:
+        """Whether to go on at once when a task is done. Without tasks, an owner may have reached its end."""
+        return True
 
     def _seek(self) -> list[int]:
         """Look for more to do; returns when to look again (µs). A supervisor has its one job."""

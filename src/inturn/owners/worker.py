@@ -140,6 +140,9 @@ class Worker(Owner):
     def _waits_for_others(self) -> bool:
         return True
 
+    def _has_room(self) -> bool:
+        return self._free_places() > 0
+
     def _free_places(self) -> int:
         return self._orders.places - sum(task.holds_slots for task in self.tasks)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from inturn.core.spec import Spec
+
 # The first release without the WAL-reset bug (sqlite.org/wal.html#walresetbug).
 OLDEST_SQLITE = 3_051_003
 
@@ -129,8 +131,9 @@ class Store:
         # version nor a hint from somebody else would ever tell us.
         self.stirred: set[int] = set()
         self._to_wake: set[str] = set()
-        # What this connection need not read or do again: see specs.load_environment and admissions.promote.
-        self.environment: tuple[int, bytes] = (0, b"")
+        # What this connection need not read or do again: see store.specs and admissions.promote.
+        self.environment: tuple[int, tuple[bytes, ...]] = (0, ())
+        self.shared_spec: tuple[tuple[Any, ...], Spec | None] = ((), None)
         self.boot = ""
         # Which owner has last renewed its lease here as it took slots, and when (monotonic µs).
         self.leased = (0, 0)

@@ -36,6 +36,10 @@ _IDENTIFY = """
     WHERE job_id = ? AND number = ? AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND owner = ?)
 """
 _EVENT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({marks(EVENT_COLUMNS)})"
+_JOB_COLUMNS = range(len(JOB_COLUMNS))
+_AFRESH = (JOB_COLUMNS.index("in_line"),)
+_AFRESH_AT_ADMISSION = (*_AFRESH, JOB_COLUMNS.index("bypass_count"))
+_updates: dict[tuple[int, ...], str] = {}
 
 
 def load(store: Store, job_id: int) -> Job | None:
@@ -132,21 +136,25 @@ def _mind_deadlines(store: Store, before: Job, after: Job, now: Now) -> None:
 
 def _write(store: Store, base: Job, transition: Transition) -> None:
     """Bring the row of a job from `base` to what it is after the transition."""
-    after = transition.after
     # Others may have changed these since the job was read: promotions and bypasses touch no revision.
-    afresh = ("in_line", "bypass_count") if transition.event.kind == "admitted" else ("in_line",)
-    changes = [
-        (column, new)
-        for column, old, new in zip(JOB_COLUMNS, job_values(base), job_values(after), strict=True)
-        if old != new or column in afresh
-    ]
-    store.execute(
-        f"UPDATE jobs SET {', '.join(f'{column} = ?' for column, _ in changes)}"
-        ", yielded_mono = NULL, yielded_boot = NULL WHERE id = ? AND revision = ? AND epoch = ?",
-        (*(value for _, value in changes), base.id, base.revision, base.epoch),
-    )
+    afresh = _AFRESH_AT_ADMISSION if transition.event.kind == "admitted" else _AFRESH
+    old, new = job_values(base), job_values(transition.after)
+    changed = tuple([at for at in _JOB_COLUMNS if old[at] != new[at] or at in afresh])
+    values = [new[at] for at in changed]
+    store.execute(_update_of(changed), (*values, base.id, base.revision, base.epoch))
     if store.connection.changes() != 1:
         raise Stale(f"job {base.id} is no longer at revision {base.revision}")
+
+
+def _update_of(changed: tuple[int, ...]) -> str:
+    """The statement that changes these columns. There are few such sets, and each is met again and again."""
+    if changed not in _updates:
+        columns = ", ".join(f"{JOB_COLUMNS[at]} = ?" for at in changed)
+        _updates[changed] = (
+            f"UPDATE jobs SET {columns}, yielded_mono = NULL, yielded_boot = NULL"
+            " WHERE id = ? AND revision = ? AND epoch = ?"
+        )
+    return _updates[changed]
 
 
 def _record(store: Store, transition: Transition, with_run: bool) -> None:

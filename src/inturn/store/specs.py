@@ -25,6 +25,7 @@ SHARED_COLUMNS = (
 )
 COLUMNS = ("job_id", "environment", *OWN_COLUMNS, *SHARED_COLUMNS)
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM specs WHERE job_id = ?"
+_SHARED = COLUMNS.index(SHARED_COLUMNS[0])
 
 
 def own_values(spec: Spec) -> tuple[Any, ...]:
@@ -80,7 +81,26 @@ def change(store: Store, job_id: int, argv: tuple[bytes, ...] | None, note: str 
 
 def load(store: Store, job_id: int) -> Spec:
     """The specification of a job that exists."""
-    row = dict(zip(COLUMNS, store.row(_SELECT, (job_id,)), strict=True))
+    row = store.row(_SELECT, (job_id,))
+    argv, cwd, env_changes, stdin_file, note = row[2:_SHARED]
+    shared = row[_SHARED:]
+    known, common = store.shared_spec
+    if common is None or known != shared:
+        common = _parse_shared(shared)
+        store.shared_spec = (shared, common)
+    return common._replace(
+        argv=tuple(argv.split(b"\0")),
+        cwd=cwd,
+        environment=load_environment(store, row[1]),
+        env_changes=_entries(env_changes),
+        stdin_file=stdin_file,
+        note=note,
+    )
+
+
+def _parse_shared(values: tuple[Any, ...]) -> Spec:
+    """A specification with what SHARED_COLUMNS say, and nothing of its own."""
+    row = dict(zip(SHARED_COLUMNS, values, strict=True))
     policy = Policy(
         success_codes=parse_ranges(row["success_codes"]),
         retry_codes=parse_ranges(row["retry_codes"]),
@@ -97,12 +117,10 @@ def load(store: Store, job_id: int) -> Spec:
         abort_at=row["retry_abort_at"],
     )
     return Spec(
-        argv=tuple(row["argv"].split(b"\0")),
-        cwd=row["cwd"],
-        environment=_entries(load_environment(store, row["environment"])),
+        argv=(),
+        cwd=b"",
+        environment=(),
         umask=row["umask"],
-        env_changes=_entries(row["env_changes"]),
-        stdin_file=row["stdin_file"],
         merge_output=bool(row["merge_output"]),
         leave_children=bool(row["leave_children"]),
         nice=row["nice"],
@@ -115,7 +133,6 @@ def load(store: Store, job_id: int) -> Spec:
         wait_poll=row["wait_poll"],
         probe_timeout=row["probe_timeout"],
         wait_abort_at=row["wait_abort_at"],
-        note=row["note"],
     )
 
 
@@ -130,11 +147,11 @@ def environment_id(store: Store, entries: tuple[bytes, ...]) -> int:
     return int(found[0])
 
 
-def load_environment(store: Store, number: int) -> bytes:
-    """The entries of an environment, joined by NUL. The last one is kept: jobs that follow often share it."""
+def load_environment(store: Store, number: int) -> tuple[bytes, ...]:
+    """The entries of an environment. The last one is kept: jobs that follow often share it."""
     if store.environment[0] != number:
         body = bytes(store.row("SELECT body FROM environments WHERE id = ?", (number,))[0])
-        store.environment = (number, body)
+        store.environment = (number, _entries(body))
     return store.environment[1]
 
 

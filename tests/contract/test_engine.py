@@ -326,6 +326,7 @@ def test_a_missing_input_file_is_named(bench: Bench) -> None:
 def test_a_log_that_cannot_be_opened_is_named_and_nothing_runs(bench: Bench) -> None:
     launch = bench.launch("touch", "proof")
     bench.logs.rmdir()
+    bench.logs.write_text("in its place")
     with pytest.raises(StartFailed) as failure:
         bench.start(launch)
     assert failure.value.reason == "log_unavailable"

@@ -107,6 +107,28 @@ def test_a_process_keeps_its_identity_while_it_lives(sleeper: subprocess.Popen[b
     assert identity.verify(known(sleeper.pid)) == "alive"
 
 
+def test_what_the_clock_says_of_a_childs_start_is_what_the_kernel_says() -> None:
+    sure = 0
+    for _ in range(100):
+        before = identity.ticks()
+        child = os.posix_spawn("/bin/true", ["true"], {})
+        after = identity.ticks()
+        sure += before == after
+        # It is a zombie by now, or will be: in any case its start is known until it is reaped.
+        fields = identity.stat_fields(child)
+        assert fields is not None
+        found = identity.of_child(child, before, after)
+        assert found is not None
+        assert (found.pid, found.ticks) == (child, fields[4])
+        os.waitpid(child, 0)
+    assert sure
+
+
+def test_a_child_whose_start_the_clock_leaves_open_is_asked_for_it(sleeper: subprocess.Popen[bytes]) -> None:
+    for not_before, not_after in ((1, 2), (-1, -1)):
+        assert identity.of_child(sleeper.pid, not_before, not_after) == identity.of(sleeper.pid)
+
+
 def test_a_stopped_process_is_alive(sleeper: subprocess.Popen[bytes]) -> None:
     before = known(sleeper.pid)
     sleeper.send_signal(signal.SIGSTOP)

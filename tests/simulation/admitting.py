@@ -13,7 +13,7 @@ from inturn.core.admission import STORE, Capacity, Request, array_scope, decide
 from inturn.core.job import IN_LINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from inturn.core.job import Job
     from tests.simulation.change import Change
@@ -74,33 +74,40 @@ def workers_keep_to_their_orders(change: Change) -> Iterator[str]:
 
 
 def the_line_is_kept(change: Change) -> Iterator[str]:
-    """Each admission is the one that the rule gives for the whole line, and the right count grows."""
-    jobs = admitted(change)
-    if len(jobs) > 1:
-        yield f"{len(jobs)} jobs were admitted at once"
-    for job in jobs:
-        yield from _judge(change, job)
+    """Each admission is the one that the rule gives for the whole line, and the right counts grow.
 
-
-def _judge(change: Change, job: Job) -> Iterator[str]:
+    Of jobs that are admitted by one commit, each stands in line until it is its turn.
+    """
     before, after = change.before.jobs, change.after
-    others = [one for one in after.admissions.values() if one.job_id != job.id]
+    jobs = admitted(change)
+    passes = {one.id: before[one.id].bypass_count if one.id in before else 0 for one in after.jobs.values()}
+    for number, job in enumerate(jobs):
+        passed = yield from _judge(after, job, jobs[number + 1 :], passes)
+        if passed is not None:
+            passes[passed] += 1
+    for one in after.jobs.values():
+        if jobs and one.in_line == IN_LINE and one.bypass_count != passes[one.id]:
+            yield f"job {one.id} has been passed {one.bypass_count} times, not {passes[one.id]}"
+
+
+def _judge(
+    after: Snapshot, job: Job, later: list[Job], passes: dict[int, int]
+) -> Generator[str, None, int | None]:
+    """Whether it was the turn of a job that was admitted before `later`; returns whom it has passed."""
+    to_come = {job.id, *(one.id for one in later)}
+    others = [one for one in after.admissions.values() if one.job_id not in to_come]
     served = served_queues(after, others)
     line = [
-        request(one)._replace(bypass_count=before[one.id].bypass_count if one.id in before else 0)
-        for one in after.jobs.values()
-        if one.in_line == IN_LINE and not is_held(after, one) and (not one.queue or one.queue in served)
+        request(one)._replace(bypass_count=passes[one.id])
+        for one in (*later, *(one for one in after.jobs.values() if one.in_line == IN_LINE))
+        if not is_held(after, one) and (not one.queue or one.queue in served)
     ]
     if is_held(after, job):
         yield f"job {job.id} was admitted, though its queue or pool is paused"
     decision = decide(request(job), line, capacity(after, others))
     if not decision.admitted:
         yield f"job {job.id} was admitted, but {decision}"
-    for one in line:
-        passed = decision.passed is not None and decision.passed.job_id == one.job_id
-        now = after.jobs[one.job_id].bypass_count
-        if now != one.bypass_count + passed:
-            yield f"job {job.id} was admitted: job {one.job_id} had {one.bypass_count} passes, now {now}"
+    return decision.passed.job_id if decision.passed is not None else None
 
 
 def request(job: Job) -> Request:

@@ -133,7 +133,7 @@ def be_admitted(store: Store) -> object:
 
 def claim_one(store: Store) -> object:
     (worker,) = owners.live(store)
-    return claim.claim(tools_of(store, worker.id), {"default": None}, START, False)
+    return claim.claim(tools_of(store, worker.id), {"default": None}, START, 1, False)
 
 
 def complete(store: Store) -> None:

@@ -91,7 +91,7 @@ class _Maker(type):
         body["_field_defaults"] = {field: body[field] for field in fields if field in body}
         defaults = tuple(body.get(field, _MISSING) for field in fields)
         body["_defaults"] = defaults
-        body["_needed"] = max((number + 1 for number, one in enumerate(defaults) if one is _MISSING), default=0)
+        body["_needed"] = max((at + 1 for at, one in enumerate(defaults) if one is _MISSING), default=0)
         for number, field in enumerate(fields):
             body[field] = _tuplegetter(number, None)
         body["_fields"] = body["__match_args__"] = fields

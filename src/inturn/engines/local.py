@@ -51,6 +51,7 @@ def _start(launch: Launch) -> LocalRun:
     try:
         streams = _open_logs(launch)
         faults.point("run.logs_open")
+        before = identity.ticks()
         try:
             pid = _spawn(launch, executable, stdin, streams)
         except BaseException:
@@ -63,7 +64,8 @@ def _start(launch: Launch) -> LocalRun:
             os.close(stdin)
     faults.point("run.spawned")
     pidfd = _watch(pid)
-    native = NativeId(_identity_of_child(pid), streams.ids)
+    who = identity.of_child(pid, before, identity.ticks()) or Identity(pid, 0, clock.boot_id(), 0)
+    native = NativeId(who, streams.ids)
     path = os.fsdecode(os.path.join(launch.cwd, executable))
     return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path)
 
@@ -117,13 +119,3 @@ def _watch(pid: int) -> int:
         os.waitpid(pid, 0)
         spawn.awaited.discard(pid)
         raise StartFailed("start_refused", f"the process cannot be watched: {error.strerror}") from error
-
-
-def _identity_of_child(pid: int) -> Identity:
-    """Like `identity.of`, also of a child that has ended already: until it is reaped, the pid is its own."""
-    found = identity.of(pid)
-    if found is not None:
-        return found
-    ourselves = identity.of(os.getpid())
-    fields = identity.stat_fields(pid)
-    return Identity(pid, fields[4] if fields else 0, clock.boot_id(), ourselves.ns if ourselves else 0)

@@ -118,6 +118,7 @@ class LocalRun:
         # A leader that had gone before we came may have left its number to somebody else.
         self._session = native.leader.pid if pidfd >= 0 else None
         self._known: list[Identity] = []
+        self._nobody_left = False
         self._closed = False
 
     def fileno(self) -> int:
@@ -151,6 +152,7 @@ class LocalRun:
         strangers = _strangers()
         for _ in range(_SWEEPS):
             if not strangers:
+                self._nobody_left = True
                 return False
             # Our own children are quickly asked, before one that flees has gone on.
             self._known = tree.bearing(self._token, strangers) or self._members()
@@ -212,7 +214,7 @@ class LocalRun:
             os.close(self._pidfd)
         self._sampler.close(clock.now().wall)
         if over:
-            logs.remove_empty(self._stem)
+            logs.remove_empty(self._stem, unheld=self._nobody_left)
 
     def _members(self) -> list[Identity]:
         leader = self._native.leader

@@ -9,6 +9,7 @@ from __future__ import annotations
 # Not `signal`: that wraps the same functions in `enum`, which every waiting supervisor would pay for.
 import _signal  # type: ignore[import-not-found]
 import os
+import time
 
 from inturn.host.clock import boot_id
 
@@ -21,6 +22,8 @@ else:
     from inturn.core.records import NamedTuple
 
 _LARGEST_PID = 2**31 - 1  # pid_t
+_BOOT_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+_NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _namespace: int | None = None
 
 
@@ -59,6 +62,31 @@ def of(pid: int) -> Identity | None:
     if fields is None or _has_ended(fields[0]):
         return None
     return Identity(pid, fields[4], boot_id(), ns)
+
+
+def of_child(pid: int, not_before: int, not_after: int) -> Identity | None:
+    """The identity of a child of ours that was started between these two readings of `ticks`.
+
+    It may have ended already: until we reap it, the pid is its own. Mostly both readings are the same, and
+    then so is its start. None if /proc does not tell.
+    """
+    ns = _own_namespace()
+    if not ns:
+        return None
+    if not_before == not_after >= 0:
+        return Identity(pid, not_before, boot_id(), ns)
+    fields = stat_fields(pid)
+    return None if fields is None else Identity(pid, fields[4], boot_id(), ns)
+
+
+def ticks() -> int:
+    """The start time in raw clock ticks of a process that starts now; -1 if that cannot be told.
+
+    As the kernel counts (fs/proc/array.c): the time since the boot, suspended or not, in whole ticks.
+    """
+    if _BOOT_CLOCK is None:
+        return -1
+    return time.clock_gettime_ns(_BOOT_CLOCK) // _NS_PER_TICK
 
 
 def stat_fields(pid: int) -> tuple[str, int, int, int, int] | None:

@@ -52,32 +52,34 @@ class Streams(NamedTuple):
             os.close(self.err)
 
 
-def make_place(stem: str) -> None:
-    """Make the directory of a run's logs, and that of all logs again if somebody has removed it.
-
-    Raises nothing: if there is no place, `open_streams` says so.
-    """
-    try:
-        paths.create_within(os.path.dirname(stem), lambda place: os.mkdir(place, 0o700))
-    except (OSError, InturnError):
-        pass
-
-
 def open_streams(stem: str, merge: bool) -> Streams:
     """Open the logs of a new run for appending, private and locked; with `merge` only `.out`.
 
-    Raises OSError that names the file; then nothing is left open, nor is an empty file left behind.
+    Their directory is made if there is none. Raises OSError that names the file; then nothing is left open,
+    nor is an empty file left behind.
     """
-    out, out_id = _open_locked(stem + ".out")
-    if merge:
-        return Streams(out, out, (out_id,))
     try:
-        err, err_id = _open_locked(stem + ".err")
+        out, first = _open_locked(stem + ".out")
+    except FileNotFoundError:
+        _make_place(stem)
+        out, first = _open_locked(stem + ".out")
+    if merge:
+        return Streams(out, out, (first,))
+    try:
+        err, second = _open_locked(stem + ".err")
     except OSError:
         os.close(out)
         remove_empty(stem)
         raise
-    return Streams(out, err, (out_id, err_id))
+    return Streams(out, err, (first, second))
+
+
+def _make_place(stem: str) -> None:
+    """Make the directory of a run's logs, and that of all logs again if somebody has removed it."""
+    try:
+        paths.create_within(os.path.dirname(stem), lambda place: os.mkdir(place, 0o700))
+    except (OSError, InturnError):
+        pass  # The next attempt to open a log there says what is wrong.
 
 
 def alive(stem: str, ids: tuple[FileId, ...] | None) -> Finding:
@@ -127,12 +129,15 @@ def is_gone(stem: str) -> bool:
     return os.path.lexists(stem + INDEX) or not os.path.isdir(os.path.dirname(stem))
 
 
-def remove_empty(stem: str) -> None:
-    """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
+def remove_empty(stem: str, unheld: bool = False) -> None:
+    """Remove those logs that are empty and that no process can write to any more; then an orphaned index.
+
+    `unheld`: it is known that no process of the run is left; else the locks of the logs are asked.
+    """
     kept = False
     for suffix in SUFFIXES:
         try:
-            kept = not _remove_if_empty(stem + suffix) or kept
+            kept = not _remove_if_empty(stem + suffix, unheld) or kept
         except FileNotFoundError:
             continue
         except OSError:  # no descriptor left to look at the lock: an empty file more does no harm
@@ -189,7 +194,7 @@ class Sampler:
 
     def _append(self, wall: int, sizes: tuple[int, int]) -> bool:
         if self._index < 0:
-            self._index = _open(self._stem + INDEX)
+            self._index, _ = _open(self._stem + INDEX)
         length = os.fstat(self._index).st_size
         if length % RECORD:  # torn by a full file system or a crash: all later records would be shifted
             os.ftruncate(self._index, length - length % RECORD)
@@ -197,19 +202,20 @@ class Sampler:
         return os.write(self._index, record) == RECORD
 
 
-def _open(path: str) -> int:
+def _open(path: str) -> tuple[int, FileId]:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
         os.close(fd)
         raise OSError(errno.EINVAL, "not a regular file", path)
-    return fd
+    return fd, _id(found)
 
 
 def _open_locked(path: str) -> tuple[int, FileId]:
-    fd = _open(path)
+    fd, found = _open(path)
     try:
         _lock(fd)
-        return fd, locks.file_id(fd)
+        return fd, found
     except OSError as error:
         os.close(fd)
         raise OSError(error.errno, f"it cannot be locked ({error.strerror})", path) from error
@@ -229,12 +235,16 @@ def _id_of(path: str) -> FileId | None:
         found = os.lstat(path)
     except OSError:
         return None
+    return _id(found)
+
+
+def _id(found: os.stat_result) -> FileId:
     return found.st_dev, found.st_ino
 
 
-def _remove_if_empty(path: str) -> bool:
+def _remove_if_empty(path: str, unheld: bool) -> bool:
     found = os.lstat(path)
-    if found.st_size or locks.probe(path, found.st_dev, found.st_ino) != "free":
+    if found.st_size or not (unheld or locks.probe(path, *_id(found)) == "free"):
         return False
     os.unlink(path)
     return True

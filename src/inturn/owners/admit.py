@@ -58,8 +58,11 @@ def _worth_asking(tools: Tools, job: Job) -> bool:
     return decision.admitted or decision.reason == "yields"
 
 
-def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Transition:
-    """Take the slots of a job whose turn it is and reserve the run, in the present write transaction."""
+def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now, wake: bool = True) -> Transition:
+    """Take the slots of a job whose turn it is and reserve the run, in the present write transaction.
+
+    Whoever else may be admitted now is noted to be woken, unless that is left to the caller.
+    """
     number = job.runs + 1
     run = Run(
         job_id=job.id,
@@ -75,6 +78,6 @@ def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now) -> Tra
         admissions.count_bypass(tools.store, decision.passed)
     event = transitions.Event("admitted", "starting", run=run, owner=tools.owner)
     transition = transitions.apply(job, event, now)
-    jobs.commit(tools.store, [transition], now, tools.owner)
+    jobs.commit(tools.store, [transition], now, tools.owner, wake)
     owners.keep_lease(tools.store, tools.owner, now)
     return transition

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import NamedTuple
 
-    from inturn.core.admission import Request
+    from inturn.core.admission import Decision, Request
+    from inturn.core.job import Job
     from inturn.core.moment import Now
     from inturn.core.transitions import Transition
     from inturn.owners.tools import Tools
@@ -19,53 +20,77 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
+# Jobs claimed in one transaction: a bound on how long the write lock is held, and the first one waits.
+AT_MOST = 16
+
 # Jobs whose wait conditions one worker looks at.
 GATES_AT_MOST = 1000
 
 
 class Claim(NamedTuple):
-    """What an attempt to claim came to: the admitted job, or None.
+    """What an attempt to claim came to: the admitted jobs, in the order in which they are to be started.
 
-    Without one, `settled` says whether the queues are settled, `unfinished` whether more is overdue than one
-    transaction settles, and `yields` whether somebody else has been offered the slots: should they not take
-    them, no commit will tell.
+    If they are fewer than there were places, `settled` says whether the queues are settled, `unfinished`
+    whether more is overdue than one transaction settles, and `yields` whether somebody else has been offered
+    the slots: should they not take them, no commit will tell.
     """
 
-    admitted: Transition | None
+    admitted: tuple[Transition, ...] = ()
     settled: bool = False
     unfinished: bool = False
     yields: bool = False
 
 
-def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bool) -> Claim:
-    """Claim the first job in line order that may be admitted, over all the queues; one transaction.
+def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, draining: bool) -> Claim:
+    """Claim the first jobs in line order that may be admitted, over all the queues; one transaction.
 
-    `queues` gives each queue's ceiling, None for none. What is overdue is settled first, and whether the
-    queues are settled is read in the same snapshot as the failed claim, so that nothing slips between them.
+    `queues` gives each queue's ceiling, None for none; `places` is how many at most. What is overdue is
+    settled first, and whether the queues are settled is read in the same snapshot as the failed claim, so
+    that nothing slips between them.
     """
     with faults.commit("claim", tools.store.writing()):
-        return take_next(tools, queues, now, draining)
+        return take(tools, queues, now, places, draining)
 
 
-def take_next(tools: Tools, queues: Mapping[str, int | None], now: Now, draining: bool) -> Claim:
-    """As `claim`, inside a write transaction that has done something else before."""
+def take(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, draining: bool) -> Claim:
+    """As `claim`, inside a write transaction that may have done something else before.
+
+    Whoever else may be admitted now is noted to be woken after the commit.
+    """
     store = tools.store
     _catch_up(tools, now)
     owners.show_up(store, tools.owner)
+    admitted: list[Transition] = []
+    yields = False
+    while len(admitted) < min(places, AT_MOST) and not yields:
+        first, yields = _first_admissible(store, queues, now)
+        if first is None:
+            break
+        admitted.append(admit.admit(tools, *first, now, wake=False))
+    admissions.wake_admissible(store, now, tools.owner)
+    if len(admitted) == places:
+        return Claim(tuple(admitted))
+    return Claim(
+        tuple(admitted),
+        settled=draining and not admitted and lanes.is_settled(store, queues),
+        unfinished=bool(admitted) or settle.pending(store, now),
+        yields=yields,
+    )
+
+
+def _first_admissible(
+    store: Store, queues: Mapping[str, int | None], now: Now
+) -> tuple[tuple[Job, Decision] | None, bool]:
+    """The job to be claimed next, if there is one, and whether somebody else was offered its slots."""
     yields = False
     for request in _candidates(store, queues):
         job = jobs.load(store, request.job_id)
         assert job is not None
         decision = admissions.settle(store, job, now)
         if decision.admitted:
-            return Claim(admit.admit(tools, job, decision, now))
+            return (job, decision), False
         yields = yields or decision.reason == "yields"
-    return Claim(
-        None,
-        settled=draining and lanes.is_settled(store, queues),
-        unfinished=settle.pending(store, now),
-        yields=yields,
-    )
+    return None, yields
 
 
 def _catch_up(tools: Tools, now: Now) -> None:

@@ -15,7 +15,7 @@ from inturn.core.environment import device_variables, run_environment
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, MINUTE, Stopwatch
 from inturn.engines.base import Launch, StartFailed
-from inturn.host import faults, logs
+from inturn.host import faults
 from inturn.owners import admit
 from inturn.owners.gatekeeper import Gatekeeper
 from inturn.store import jobs, owners, specs
@@ -23,6 +23,8 @@ from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inturn.core.moment import Now
     from inturn.core.spec import Spec
     from inturn.engines.base import Running
@@ -222,21 +224,18 @@ class Task:
 
     def _commit_chain(self, chain: list[transitions.Transition], now: Now) -> None:
         """Commit transitions of the job, each of which begins where the one before it ends."""
-        last = chain[-1]
-        event, tools = last.event, self._tools
-        meanwhile = tools.meanwhile if event.kind in ("ended", "repeated") else None
-        afterwards = None
+        event, tools = chain[-1].event, self._tools
         # Binding a process may be lost with the machine: the process is lost with it.
         with faults.commit("task", self._store.writing(durable=event.kind != "started"), event.kind):
-            jobs.commit(self._store, chain, now, tools.owner, wake=meanwhile is None)
+            jobs.commit(self._store, chain, now, tools.owner)
             if tools.alone and event.to == "completed":
                 owners.retire(self._store, tools.owner)
-            if meanwhile is not None:
-                afterwards = meanwhile(self.job.id, now)
+        self.committed(chain)
+
+    def committed(self, chain: Iterable[transitions.Transition]) -> None:
+        """Go on from transitions of the job that have been committed."""
         for transition in chain:
             self._committed(transition)
-        if afterwards is not None:
-            afterwards()
 
     def _committed(self, transition: transitions.Transition) -> None:
         self.job = transition.after
@@ -244,6 +243,26 @@ class Task:
             self._run = transition.event.run
         if self.done or not self.holds_slots:
             self.let_go()
+
+    def ending(self, now: Now) -> list[transitions.Transition]:
+        """What records that the run has ended and nothing of it is left; empty if there is something else.
+
+        It is for the caller to commit it and to say so to `committed`, or to leave it to `advance`.
+        """
+        if self._running is None or self._run is None or not self.holds_slots or self.done:
+            return []
+        self._look_at_run()
+        if self._sight.ended is None or (self._bind_at is not None and self.job.phase != "starting"):
+            return []
+        chain = [] if self._bind_at is None else [self._started(now)]
+        job = chain[0].after if chain else self.job
+        step = decide.during_run(job, self._spec, self._run, self._sight, now, self._tools.draw())
+        if step.event is None or step.event.kind not in ("ended", "repeated"):
+            return []
+        return [*chain, transitions.apply(job, step.event, now)]
+
+    def _started(self, now: Now) -> transitions.Transition:
+        return transitions.apply(self.job, transitions.Event("started", "running", run=self._run), now)
 
     def let_go(self) -> None:
         """Drop what is under way here for a job that is in other hands from now on, or in nobody's."""
@@ -309,8 +328,6 @@ class Task:
         )
 
     def _launch_of(self, run: Run) -> Launch:
-        stem = self._stem(run)
-        logs.make_place(stem)
         return Launch(
             argv=self._spec.argv,
             cwd=self._spec.cwd,
@@ -320,7 +337,7 @@ class Task:
             stdin=self._spec.stdin_file,
             keep_stdin=self._tools.keep_stdin,
             merge=self._spec.merge_output,
-            log=stem,
+            log=self._stem(run),
             token=run.token,
         )
 
@@ -352,12 +369,7 @@ class Task:
         if self.job.phase != "starting":
             self._identify(run)
             return
-        chain = [transitions.apply(self.job, transitions.Event("started", "running", run=run), now)]
-        if self._sight.ended is not None:
-            job = chain[0].after
-            step = decide.during_run(job, self._spec, run, self._sight, now, self._tools.draw())
-            assert step.event is not None, "what follows the end of a run is committed"
-            chain.append(transitions.apply(job, step.event, now))
+        chain = self.ending(now) or [self._started(now)]
         try:
             self._commit_chain(chain, now)
         except Stale:

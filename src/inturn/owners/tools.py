@@ -19,9 +19,6 @@ class Tools(NamedTuple):
 
     `bury_the_dead` takes care of the jobs of owners that are proven dead.
 
-    `meanwhile` is called inside each transaction that ends a run, with the job's id: a worker claims its next
-    job there, for one commit instead of two. What it returns is called once that is committed.
-
     With `alone`, the owner ends with its job and retires in the transaction that completes it. With
     `keep_stdin`, targets read the owner's own standard input.
     """
@@ -34,5 +31,4 @@ class Tools(NamedTuple):
     owner: int
     bury_the_dead: Callable[[], object]
     alone: bool = True
-    meanwhile: Callable[[int, Now], Callable[[], None] | None] | None = None
     keep_stdin: bool = False

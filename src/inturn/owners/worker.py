@@ -7,13 +7,13 @@ from inturn.owners import claim
 from inturn.owners.owner import UNREAD, Owner
 from inturn.owners.task import Task
 from inturn.store import admissions, gates, jobs, owners, settle
+from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import NamedTuple
 
-    from inturn.core.moment import Now
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
@@ -38,7 +38,7 @@ class Worker(Owner):
     """An owner that claims."""
 
     def __init__(self, tools: Tools, fifo: int, orders: Orders) -> None:
-        super().__init__(tools._replace(meanwhile=self.claim_meanwhile), fifo)
+        super().__init__(tools, fifo)
         self._orders = orders
         self._stops_asked = 0
         self._stops_heeded = 0
@@ -50,19 +50,6 @@ class Worker(Owner):
     def ask_to_stop(self) -> None:
         """To be called by a signal handler: once to claim nothing more, twice to put running jobs back."""
         self._stops_asked += 1
-
-    def claim_meanwhile(self, ended: int, now: Now) -> Callable[[], None] | None:
-        """Claim the next job in the transaction that ends another; see `Tools.meanwhile`."""
-        taken = sum(task.holds_slots and task.job.id != ended for task in self.tasks)
-        if self._exhausted or self._stops_asked or taken >= self._orders.places:
-            admissions.wake_admissible(self._tools.store, now, self._tools.owner)
-            return None
-        result = claim.take_next(self._tools, self._orders.queues, now, draining=False)
-        if result.admitted is None:
-            admissions.wake_admissible(self._tools.store, now, self._tools.owner)
-            return None
-        admitted = result.admitted
-        return lambda: self.tasks.append(Task(self._tools, admitted.after, admitted.event.run))
 
     def work(self) -> None:
         """Claim and run jobs until the orders are fulfilled, or a stop was asked for."""
@@ -94,8 +81,9 @@ class Worker(Owner):
         return (self._exhausted or settled) and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:
-        """Fill the free places; returns when to look again apart from the poll (µs)."""
+        """Record what has ended, fill the free places; returns when to look again apart from the poll (µs)."""
         self._heed_stops()
+        self._exchange()
         if self._exhausted:
             return []
         self._adopt_gates()
@@ -105,24 +93,55 @@ class Worker(Owner):
             return []
         return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
 
+    def _exchange(self) -> None:
+        """Record all the runs that have ended, and claim jobs in their place: one commit for all of it."""
+        store, now = self._tools.store, self._tools.now()
+        ends = [(task, chain) for task in self.tasks if (chain := task.ending(now))]
+        if not ends:
+            return
+        transaction = store.writing()
+        for kind in {chain[-1].event.kind for _, chain in ends}:
+            transaction = faults.commit("task", transaction, kind)
+        claimed = claim.Claim()
+        try:
+            with transaction:
+                jobs.commit(
+                    store, [one for _, chain in ends for one in chain], now, self._tools.owner, wake=False
+                )
+                if self._exhausted or self._stops_asked:
+                    admissions.wake_admissible(store, now, self._tools.owner)
+                else:
+                    places = self._free_places() + len(ends)
+                    claimed = claim.take(self._tools, self._orders.queues, now, places, draining=False)
+        except Stale:
+            return  # Each task finds out for itself whether it is its job that has changed.
+        for task, chain in ends:
+            task.committed(chain)
+        self._begin(claimed)
+
+    def _begin(self, claimed: claim.Claim) -> None:
+        for transition in claimed.admitted:
+            self.tasks.append(Task(self._tools, transition.after, transition.event.run))
+
     def _claim(self) -> bool:
-        """Claim a job; returns whether to go on claiming."""
+        """Claim jobs for the free places; returns whether to go on claiming."""
         version = self._tools.store.version()
         looked = all(task.has_looked for task in self.tasks if not task.holds_slots)
-        result = claim.claim(self._tools, self._orders.queues, self._tools.now(), self._orders.drain)
-        if result.admitted is None:
-            if result.unfinished:
-                return True
-            changes = self._tools.store.own_changes()
-            self._refused_at = NEVER if result.yields or not looked else (version, changes)
-            # What a condition shows that nobody has looked at yet may be a job to run.
-            self._exhausted = looked and self._orders.once
-            self._settled_at = changes if looked and result.settled else UNREAD
-            return False
-        transition = result.admitted
-        self.tasks.append(Task(self._tools, transition.after, transition.event.run))
-        self._exhausted = self._orders.once
-        return not self._exhausted
+        places = 1 if self._orders.once else self._free_places()
+        orders = self._orders
+        result = claim.claim(self._tools, orders.queues, self._tools.now(), places, orders.drain)
+        if result.admitted:
+            self._begin(result)
+            self._exhausted = orders.once
+            return not self._exhausted
+        if result.unfinished:
+            return True
+        changes = self._tools.store.own_changes()
+        self._refused_at = NEVER if result.yields or not looked else (version, changes)
+        # What a condition shows that nobody has looked at yet may be a job to run.
+        self._exhausted = looked and orders.once
+        self._settled_at = changes if looked and result.settled else UNREAD
+        return False
 
     def _worth_claiming(self) -> bool:
         """Whether there may be something to claim: nothing has changed since the last refusal if not.

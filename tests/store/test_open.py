@@ -21,7 +21,10 @@ from inturn.store.db import Store, open_store
 from tests.builders import add_job, new_store
 
 # Released stores were made by exactly this file: a change of it would give two schemas one version.
-FROZEN = {"0001.sql": "9775323facdddeae801036aee8e9bd57add469d9075dfab08dad79132c8aa6a8"}
+FROZEN = {
+    "0001.sql": "9775323facdddeae801036aee8e9bd57add469d9075dfab08dad79132c8aa6a8",
+    "0002.sql": "3a16469b438fe7ad98e7844ade194532e843b40512410735e85394ca8952099b",
+}
 
 # Waits for the signal to start, so that all processes open the new store at the same instant.
 OPENER = """

@@ -16,7 +16,7 @@ from inturn.errors import InturnError
 from inturn.store.transaction import Transaction
 
 MAJOR = 1
-MIGRATIONS = ("0001.sql",)
+MIGRATIONS = ("0001.sql", "0002.sql")
 CURRENT = MAJOR * 1000 + len(MIGRATIONS)
 
 # "intu": tells an inturn store from any other SQLite file.
@@ -115,6 +115,15 @@ def _switch_to_wal(connection: apsw.Connection, path: str) -> None:
 
 def _migrate(connection: apsw.Connection, path: str) -> None:
     connection.execute("PRAGMA synchronous = FULL")
+    # A migration may put the text of the schema in other words.
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
+        _run_migrations(connection, path)
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def _run_migrations(connection: apsw.Connection, path: str) -> None:
     with Transaction(connection, path, "BEGIN IMMEDIATE"):
         done = int(connection.pragma("user_version")) % 1000
         for number, name in enumerate(MIGRATIONS[done:], start=done + 1):
@@ -126,6 +135,8 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
             )
         if done < len(MIGRATIONS):
             connection.execute(f"PRAGMA user_version = {CURRENT}")
+            # All connections, this one too, are to read the schema afresh, whatever has changed in it.
+            connection.execute(f"PRAGMA schema_version = {connection.pragma('schema_version') + 1}")
 
 
 def script(name: str) -> bytes:

@@ -71,8 +71,7 @@ def _measure(options: argparse.Namespace) -> int:
         )
     if options.write:
         # Before an hour of measuring, not after it.
-        with open(options.write, encoding="utf-8") as file:
-            page.filled(file.read(), "")
+        page.check(options.write)
     chosen = [one for one in SCENARIOS if not options.scenario or one.name in options.scenario]
     facts, records, failures = run(chosen, _sizes(options), _neighbours(options.tool), options.directory)
     facts["run"] = "python -m bench" + "".join(f" {word}" for word in _shown(options))

@@ -67,6 +67,19 @@ def pss_mib(pid: int) -> float | None:
     return _mib(_read(pid, "smaps_rollup"), b"Pss")
 
 
+def rss_mib(pid: int) -> float | None:
+    """What a process has in memory, shared or not; None if it has ended."""
+    return _mib(_read(pid, "status"), b"VmRSS")
+
+
+def descriptors(pid: int) -> int | None:
+    """How many files a process has open; None if it has ended."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return None
+
+
 def peak_rss_mib(pid: int) -> float | None:
     """The most that a process ever had in memory, shared or not; None if it has ended."""
     return _mib(_read(pid, "status"), b"VmHWM")

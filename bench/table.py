@@ -11,7 +11,7 @@ HEAD = ("what", "metric", "median", "p95", "samples", "compared with")
 
 def markdown(facts: Mapping[str, str], titles: Mapping[str, str], records: Sequence[Record]) -> str:
     """The whole result. `titles` are those of the scenarios, by their names."""
-    lines = [*_machine(facts)]
+    lines = [*machine(facts)]
     for name, title in titles.items():
         mine = [record for record in records if record.scenario == name]
         if mine:
@@ -19,16 +19,17 @@ def markdown(facts: Mapping[str, str], titles: Mapping[str, str], records: Seque
     return "\n".join(lines) + "\n"
 
 
-def _machine(facts: Mapping[str, str]) -> list[str]:
-    return [_row("", ""), _row("---", "---"), *(_row(name, text) for name, text in facts.items())]
+def machine(facts: Mapping[str, str]) -> list[str]:
+    """The facts as a table without a head."""
+    return [row("", ""), row("---", "---"), *(row(name, text) for name, text in facts.items())]
 
 
 def _table(records: Sequence[Record]) -> list[str]:
-    return [_row(*HEAD), _row("---", "---", "---:", "---:", "---:", "---"), *map(_line, records)]
+    return [row(*HEAD), row("---", "---", "---:", "---:", "---:", "---"), *map(_line, records)]
 
 
 def _line(record: Record) -> str:
-    return _row(
+    return row(
         record.what,
         record.metric,
         f"{number(record.median)} {record.unit}",
@@ -51,5 +52,6 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def _row(*cells: str) -> str:
+def row(*cells: str) -> str:
+    """A row of a table."""
     return f"| {' | '.join(cells)} |"

@@ -18,7 +18,7 @@ def main() -> int:
     `role`: `command` for `inturn WORD…`, `supervisor` for a process that takes jobs over. `point` is where to
     die, at the passage after `skip` others; `mark` is the file in which the one that dies leaves its pid:
     there is one death, whoever comes first. `children`: are the supervisors that are started mortal, too, and
-    with what orders; or `nobody`, if they are to end at once.
+    with what orders; or `nobody`, if they are to end at once. `mute`: do the hints of this process get lost.
     """
     orders: dict[str, Any] = json.loads(sys.argv[1])
     words = sys.argv[2:]
@@ -29,6 +29,8 @@ def main() -> int:
 
     if orders["point"]:
         faults.arm(orders["point"], Death(orders["mark"], orders["skip"]), None)
+    if orders.get("mute"):
+        faults.lose_hints()
     if orders.get("unheard"):
         _mishear(orders["unheard"])
     if orders["role"] == "supervisor":

@@ -15,13 +15,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories")
     parser.add_argument("--start", type=int, default=1, help="the first seed")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--no-hints", dest="hints", action="store_false", help="all hints are lost")
     chosen = parser.parse_args()
     if chosen.seeds == 1:
-        return _tell(chosen.start)
+        return _tell(chosen.start, chosen.hints)
     began = monotonic()
     wrong = 0
     with executor(chosen.processes) as pool:
-        for report in spread(range(chosen.start, chosen.start + chosen.seeds), pool):
+        for report in spread(range(chosen.start, chosen.start + chosen.seeds), pool, chosen.hints):
             for history in report.wrong:
                 print(history, end="\n\n", flush=True)
             wrong += len(report.wrong)
@@ -29,9 +30,9 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _tell(seed: int) -> int:
+def _tell(seed: int, hints: bool) -> int:
     """One history, whether anything is wrong with it or not."""
-    (history,) = histories([seed])
+    (history,) = histories([seed], hints)
     print(history)
     return 1 if history.problem else 0
 

@@ -28,6 +28,9 @@ class SimulatedEngine:
         self._machine = machine
         self._process = process
 
+    def prepare(self) -> None:
+        """There is nothing to prepare."""
+
     def start(self, launch: Launch) -> SimulatedRun:
         """Start a command, or refuse to, as its plan says."""
         machine, process = self._machine, self._process

@@ -19,7 +19,7 @@ from inturn.core.job import Edge, Job
 from inturn.core.layout import DATABASE
 from inturn.core.moment import SECOND
 from inturn.core.spec import Spec
-from inturn.host import paths
+from inturn.host import faults, paths
 from inturn.owners import owner as owner_module
 from inturn.owners import recover
 from inturn.service import acting, nursery, relaunch
@@ -133,7 +133,9 @@ class Machine:
     # --- what the store asks of the system
 
     def ring(self, tokens: Iterable[str]) -> None:
-        """Hints; some are lost."""
+        """Hints; some are lost, or all of them."""
+        if faults.hints_are_lost:
+            return
         for token in sorted(tokens):
             for one in self.residents:
                 if one.token == token and self.rng.random() < 0.8:

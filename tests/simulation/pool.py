@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 from tests.simulation.history import History, histories
@@ -23,10 +24,10 @@ class Report(NamedTuple):
     kinds: set[str]
 
 
-def report(seeds: range) -> Report:
+def report(seeds: range, hints: bool = True) -> Report:
     """Live through some histories; stops after a few that are wrong."""
     found = Report([], set())
-    for history in histories(seeds):
+    for history in histories(seeds, hints):
         found.kinds.update(history.kinds)
         if history.problem:
             found.wrong.append(history)
@@ -40,6 +41,7 @@ def executor(processes: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
 
 
-def spread(seeds: range, pool: ProcessPoolExecutor) -> Iterator[Report]:
+def spread(seeds: range, pool: ProcessPoolExecutor, hints: bool = True) -> Iterator[Report]:
     """Reports on all these seeds, piece by piece."""
-    yield from pool.map(report, [seeds[start : start + _PIECE] for start in range(0, len(seeds), _PIECE)])
+    pieces = [seeds[start : start + _PIECE] for start in range(0, len(seeds), _PIECE)]
+    yield from pool.map(partial(report, hints=hints), pieces)

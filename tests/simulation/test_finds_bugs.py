@@ -9,6 +9,7 @@ import pytest
 from inturn.core.moment import Now
 from inturn.engines.base import Found
 from inturn.owners import claim, recover, task, vigil
+from inturn.owners import owner as owner_module
 from inturn.owners.recover import Kit
 from inturn.owners.task import Task
 from inturn.store import admissions, gates
@@ -21,9 +22,9 @@ from tests.simulation.history import histories
 SEEDS = 500
 
 
-def assert_found(*words: str) -> None:
+def assert_found(*words: str, hints: bool = True) -> None:
     """Some history is wrong, and the first that is says why."""
-    for history in histories(range(1, SEEDS + 1)):
+    for history in histories(range(1, SEEDS + 1), hints):
         if history.problem:
             first_line = history.problem.splitlines()[0]
             assert any(word in first_line for word in words), str(history)
@@ -121,3 +122,16 @@ def test_a_recovery_that_does_not_ask_whether_anything_lives_is_found(
 def test_a_ceiling_that_is_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim, "_full", lambda _store, _queue, _ceiling: False)
     assert_found("workers_keep_to_their_orders")
+
+
+def test_an_owner_that_looks_at_the_store_only_when_it_is_told_to_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take_notice = owner_module.Owner._take_notice
+
+    def at_first(self: owner_module.Owner) -> None:
+        if self._version == owner_module.UNREAD or self._tools.store.stirred:
+            take_notice(self)
+
+    monkeypatch.setattr(owner_module.Owner, "_take_notice", at_first)
+    assert_found("these jobs never end", hints=False)

@@ -37,14 +37,27 @@ class Lives:
 
 
 @pytest.fixture(scope="module")
-def lives() -> Iterator[Lives]:
+def pool() -> Iterator[ProcessPoolExecutor]:
     with executor(2) as processes:
-        yield Lives(processes)
+        yield processes
+
+
+@pytest.fixture(scope="module")
+def lives(pool: ProcessPoolExecutor) -> Lives:
+    return Lives(pool)
 
 
 @pytest.mark.parametrize("start", range(1, SEEDS, _A_TEST))
 def test_no_history_breaks_an_invariant(start: int, lives: Lives) -> None:
     wrong = [history for report in lives(start) for history in report.wrong]
+    assert not wrong, "\n\n".join(map(str, wrong))
+
+
+def test_without_a_single_hint_no_history_breaks_an_invariant_and_all_come_to_their_end(
+    pool: ProcessPoolExecutor,
+) -> None:
+    seeds = range(1, 1 + _A_TEST)
+    wrong = [history for report in spread(seeds, pool, hints=False) for history in report.wrong]
     assert not wrong, "\n\n".join(map(str, wrong))
 
 

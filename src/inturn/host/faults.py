@@ -2,6 +2,7 @@
 
 A point does nothing unless a test has armed it in this very process; no environment variable, no option and
 no file can. `docs/crash-points.md` says of each what is left behind, and how it is put right.
+Armed in the same manner, `lose_hints` makes a process mute: nobody is woken by it any more.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ POINTS = (
     *(f"{name}.committed" for name in COMMITS),
 )
 
+# Whether no hint of this process arrives anywhere; `inturn.host.wake` asks before it writes one.
+hints_are_lost = False
+
 # For each armed point: what is to be done, and how often still (None: always).
 _armed: dict[str, tuple[Callable[[], object], int | None]] = {}
 
@@ -89,8 +93,19 @@ def arm(name: str, action: Callable[[], object], times: int | None = 1) -> None:
     _armed[name] = (action, times)
 
 
+def lose_hints() -> None:
+    """Have every hint of this process be lost, as if it died each time between its commit and its sending.
+
+    Others then find out by their polls what it has committed: later, and with the same result.
+    """
+    global hints_are_lost
+    hints_are_lost = True
+
+
 def disarm() -> None:
-    """Have nothing happen at any point any more."""
+    """Have nothing happen at any point any more, and hints arrive."""
+    global hints_are_lost
+    hints_are_lost = False
     _armed.clear()
 
 

@@ -111,6 +111,9 @@ if TYPE_CHECKING:
         def name(self) -> str:
             """The word that is stored with the runs of this engine."""
 
+        def prepare(self) -> None:
+            """Do what takes its time before the first start. May be left out, and may be repeated."""
+
         def start(self, launch: Launch) -> Running:
             """Start the program. Raises StartFailed, and then nothing was started and no log remains."""
 

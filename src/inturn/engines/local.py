@@ -25,14 +25,19 @@ class LocalEngine:
     def __init__(self) -> None:
         self._is_subreaper = False
 
+    def prepare(self) -> None:
+        """Adopt what will be orphaned. Raises OSError."""
+        if not self._is_subreaper:
+            tree.become_subreaper()
+            spawn.prepare()
+            self._is_subreaper = True
+
     def start(self, launch: Launch) -> LocalRun:
         """Start the program; what it prints goes to the logs without passing through us.
 
         Raises StartFailed.
         """
-        if not self._is_subreaper:
-            tree.become_subreaper()
-            self._is_subreaper = True
+        self.prepare()
         try:
             return _start(launch)
         except ValueError as error:  # a NUL byte in an argument, a variable without a name

@@ -115,6 +115,11 @@ def start(
     return pid
 
 
+def prepare() -> None:
+    """Load what only `collect` needs."""
+    import resource  # noqa: F401 - os.wait4 would load it, for the type of what it returns
+
+
 def collect(pid: int) -> tuple[int, struct_rusage] | None:
     """Reap a child that has ended: its wait status and the resources it used; None while it has not.
 

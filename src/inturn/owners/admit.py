@@ -26,36 +26,50 @@ def log_of(job_id: int, number: int) -> str:
     return f"logs/{job_id // JOBS_PER_DIRECTORY}/{job_id}.{number}"
 
 
-def request(tools: Tools, job: Job, now: Now) -> Transition | None:
-    """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.
+class Bidder:
+    """Asks for slots on behalf of a supervisor's job, poll by poll."""
 
-    The race for the last slot is settled by the write transaction. A refusal leaves the place in line as it
-    is. Raises Stale if the job has changed since it was read.
-    """
-    store = tools.store
-    # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
-    if admissions.place_of(store, job.id) == IN_LINE and not _worth_asking(tools, job):
-        return None
-    with faults.commit("admit", store.writing()):
-        admissions.promote(store, now)
-        admissions.show_up(store, job)
-        current = jobs.load(store, job.id)
-        if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
-            raise Stale(f"job {job.id} has changed")
-        decision = admissions.settle(store, current, now)
-        return admit(tools, current, decision, now) if decision.admitted else None
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        # It was next in line when it last looked, and is ready: the next look is likely to be its turn.
+        self._is_next = False
 
+    def request(self, job: Job, now: Now) -> Transition | None:
+        """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.
 
-def _worth_asking(tools: Tools, job: Job) -> bool:
-    """A look without the write lock: most polls end here."""
-    with tools.store.reading():
-        if held.load(tools.store).over(job.queue, job.pool):
-            return False
-        mine = admissions.request_of(job)
-        room, competing = admissions.view(tools.store, mine)
-        decision = admission.decide(mine, competing, room)
-    # Whether an older request leaves its offer unanswered is found out with the lock held.
-    return decision.admitted or decision.reason == "yields"
+        The race for the last slot is settled by the write transaction. A refusal leaves the place in line as
+        it is. Raises Stale if the job has changed since it was read.
+        """
+        store = self._tools.store
+        if not (self._is_next or self._worth_asking(job)):
+            return None
+        self._is_next = False
+        with faults.commit("admit", store.writing()):
+            admissions.promote(store, now)
+            admissions.show_up(store, job)
+            current = jobs.load(store, job.id)
+            if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
+                raise Stale(f"job {job.id} has changed")
+            decision = admissions.settle(store, current, now)
+            return admit(self._tools, current, decision, now) if decision.admitted else None
+
+    def _worth_asking(self, job: Job) -> bool:
+        """A look without the write lock: most polls end here. Whoever is next gets ready for its turn."""
+        store = self._tools.store
+        # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
+        if admissions.place_of(store, job.id) != IN_LINE:
+            return True
+        with store.reading():
+            if held.load(store).over(job.queue, job.pool):
+                return False
+            mine = admissions.request_of(job)
+            room, competing = admissions.view(store, mine)
+            decision = admission.decide(mine, competing, room)
+        if decision.reason == "full" and all(mine.place <= other.place for other in competing):
+            self._tools.engine.prepare()
+            self._is_next = True
+        # Whether an older request leaves its offer unanswered is found out with the lock held.
+        return decision.admitted or decision.reason == "yields"
 
 
 def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now, wake: bool = True) -> Transition:

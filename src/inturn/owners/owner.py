@@ -41,7 +41,7 @@ class Owner:
         self._fifo = fifo
         self._version = UNREAD
         self._interval = 0
-        self._renew_at = 0
+        self._renewed_at = -owners.RENEW_EVERY
         self._sample_at = 0
         self._look_for_store_at = 0
         self._cut_off = False
@@ -63,6 +63,8 @@ class Owner:
         waits = self._work()
         if self.finished():
             return set()
+        # Whoever gets ready now does so while our runs have the machine.
+        self._tools.store.rouse()
         watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(min(waits), 0))
         return ready.intersection(extra)
@@ -197,10 +199,18 @@ class Owner:
                     task.sample()
             waits.append(self._sample_at - now.mono)
         if any(task.holds_slots for task in self.tasks):
-            if now.mono >= self._renew_at:
-                self._renew(now)
-            waits.append(self._renew_at - now.mono)
+            waits.append(self._keep_lease(now))
         return waits
+
+    def _keep_lease(self, now: Now) -> int:
+        """Renew the lease if that is due; returns when it is due again (µs)."""
+        by, at = self._tools.store.leased
+        # Whoever has just taken slots has renewed it with that.
+        since = max(self._renewed_at, at) if by == self._tools.owner else self._renewed_at
+        if now.mono - since >= owners.RENEW_EVERY:
+            self._renew(now)
+            since = self._renewed_at
+        return since + owners.RENEW_EVERY - now.mono
 
     def _look_around(self) -> list[int]:
         """Every so often, see whether somebody has died who is in the way; returns when to do so again.
@@ -225,4 +235,4 @@ class Owner:
     def _renew(self, now: Now) -> None:
         with faults.commit("renew", self._tools.store.writing(durable=False)):
             owners.renew_lease(self._tools.store, self._tools.owner, now)
-        self._renew_at = now.mono + owners.RENEW_EVERY
+        self._renewed_at = now.mono

@@ -11,13 +11,13 @@ import _signal  # type: ignore[import-not-found]
 import os
 
 from inturn.core import decide, transitions
-from inturn.core.environment import device_variables, run_environment
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, MINUTE, Stopwatch
-from inturn.engines.base import Launch, StartFailed
+from inturn.engines.base import StartFailed
 from inturn.host import faults
-from inturn.owners import admit
+from inturn.owners.admit import Bidder
 from inturn.owners.gatekeeper import Gatekeeper
+from inturn.owners.launching import launch_of, stem_of
 from inturn.store import jobs, owners, specs
 from inturn.store.transaction import Stale
 
@@ -52,6 +52,7 @@ class Task:
         self._store = tools.store
         self._spec: Spec = specs.load(tools.store, job.id)
         self._gates = Gatekeeper(tools, job.id)
+        self._bidder = Bidder(tools)
         self._run = run
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
@@ -146,11 +147,15 @@ class Task:
         None means that only a change of the store, or a descriptor, can bring more.
         """
         self._gates.acted_upon = True
+        launched = False
         while not self.done:
             now = self._tools.now()
             step = self._next(now)
             if step.kind == "sleep":
                 return step.wait
+            if launched and not self._tools.alone and self.ending(now):
+                return 0  # Over already: the owner records that together with other ends.
+            launched = step.kind == "launch"
             try:
                 refused = self._carry_out(step, now)
             except Stale:
@@ -205,7 +210,7 @@ class Task:
         elif step.kind == "request":
             # Should the commit seem to fail, we know all the same that nobody has started it.
             self._reserved = self.job.runs + 1
-            admitted = admit.request(self._tools, self.job, now)
+            admitted = self._bidder.request(self.job, now)
             if admitted is None:
                 return True
             self._committed(admitted)
@@ -279,7 +284,7 @@ class Task:
         """Take over a run that a dead owner has left; returns whether it could be told what became of it."""
         run = self._run
         assert run is not None
-        found = self._tools.engine.find(run.native_id, run.token, self._stem(run))
+        found = self._tools.engine.find(run.native_id, run.token, stem_of(self._tools, run))
         if found.state == "unknown":
             return False
         if found.running is None:
@@ -300,15 +305,12 @@ class Task:
                 self._identify(self._run)
         return True
 
-    def _stem(self, run: Run) -> str:
-        return os.path.join(self._tools.directory, run.log)
-
     def _launch(self, now: Now) -> None:
         run = self._run
         assert run is not None
         faults.point("run.launching")
         try:
-            self._running = self._tools.engine.start(self._launch_of(run))
+            self._running = self._tools.engine.start(launch_of(self._tools, self.job, self._spec, run))
         except StartFailed as failure:
             failed = run._replace(
                 outcome="start_failed",
@@ -326,27 +328,6 @@ class Task:
             started_at=now.wall,
             watch=Stopwatch().start(now),
         )
-
-    def _launch_of(self, run: Run) -> Launch:
-        return Launch(
-            argv=self._spec.argv,
-            cwd=self._spec.cwd,
-            env=self._environment(run),
-            umask=self._spec.umask,
-            nice=self._spec.nice,
-            stdin=self._spec.stdin_file,
-            keep_stdin=self._tools.keep_stdin,
-            merge=self._spec.merge_output,
-            log=self._stem(run),
-            token=run.token,
-        )
-
-    def _environment(self, run: Run) -> dict[bytes, bytes]:
-        from inturn.store import settings
-
-        pools = settings.pools_with_devices(self._store)
-        variables = device_variables(self.job, self._spec, run, pools) if pools else {}
-        return run_environment(self.job, self._spec, run, os.fsencode(self._tools.directory), variables)
 
     def _conclude_start(self, failed: Run, now: Now) -> None:
         """Record a start failure, also if a stop was asked for meanwhile."""

@@ -81,7 +81,7 @@ class Worker(Owner):
         return (self._exhausted or settled) and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:
-        """Record what has ended, fill the free places; returns when to look again apart from the poll (µs)."""
+        """Record what has ended, fill the free places; returns when to look again without the poll (µs)."""
         self._heed_stops()
         self._exchange()
         if self._exhausted:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import NamedTuple
 
-    from inturn.core.job import Job
+    from inturn.core.job import Job, Run
     from inturn.core.moment import Now
     from inturn.store.db import Store
 else:
@@ -166,6 +166,8 @@ def promote(store: Store, now: Now) -> int:
     earlier boot have become absolute times. What has once been due stays due. Neither the revision nor the
     ledger is touched.
     """
+    if store.row(_DELAYED) is None:
+        return 0
     if store.boot != now.boot and not _convert_delays_of_earlier_boots(store, now):
         # Whatever enters the line is of this boot: once there are none of an earlier one, none comes again.
         store.boot = now.boot
@@ -221,13 +223,12 @@ def next_due(store: Store, now: Now) -> int:
 
 def show_up(store: Store, job: Job) -> None:
     """The owner of a request answers for it: it competes (again)."""
-    store.execute(
-        """
-        UPDATE jobs SET in_line = ?, yielded_mono = NULL, yielded_boot = NULL
-        WHERE id = ? AND (in_line = ? OR in_line = ? AND yielded_mono IS NOT NULL)
-        """,
-        (IN_LINE, job.id, SILENT, IN_LINE),
-    )
+    in_line, yielded = store.row("SELECT in_line, yielded_mono FROM jobs WHERE id = ?", (job.id,))
+    if in_line == SILENT or (in_line == IN_LINE and yielded is not None):
+        store.execute(
+            "UPDATE jobs SET in_line = ?, yielded_mono = NULL, yielded_boot = NULL WHERE id = ?",
+            (IN_LINE, job.id),
+        )
 
 
 def place_of(store: Store, job_id: int) -> int:
@@ -284,14 +285,14 @@ def mark_silent(store: Store, job_id: int) -> None:
     store.execute("UPDATE jobs SET in_line = 2 WHERE id = ? AND in_line = 1", (job_id,))
 
 
-def grant(store: Store, job: Job, at: int) -> None:
-    """Charge an admitted job's slots."""
+def grant(store: Store, job: Job, run: Run, at: int) -> None:
+    """Charge the slots of a job that was admitted for this run."""
     store.execute(
         """
         INSERT INTO admissions (job_id, run, owner, pool, queue, slots, throttle, devices, granted_at)
-        SELECT job_id, number, ?, ?, ?, ?, ?, devices, ? FROM runs WHERE job_id = ? AND number = ?
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (job.owner, job.pool, job.queue, job.slots, job.throttle, at, job.id, job.runs),
+        (job.id, run.number, job.owner, job.pool, job.queue, job.slots, job.throttle, run.devices, at),
     )
 
 
@@ -304,6 +305,11 @@ def devices_for(store: Store, job: Job) -> str:
         return ""
     names = row[0].split(",")
     return ",".join(names[index] for index in capacity(store).place(request_of(job)))
+
+
+def pools_with_devices(store: Store) -> list[tuple[str, str, str]]:
+    """Name, variable and `others` of each pool that has devices."""
+    return list(store.execute("SELECT name, variable, others FROM pools WHERE devices <> ''"))
 
 
 def release(store: Store, job_id: int) -> None:
@@ -319,6 +325,8 @@ def count_bypass(store: Store, passed: Request) -> None:
 def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
     """Have those woken, after the commit, that may be admitted now; what the others were offered is gone.
 
+    If it is nobody's turn, whoever is next among the supervised jobs is woken, to get ready for it.
+
     `me` is the owner that commits, if one does: it looks at the line by itself, so that nothing needs to be
     done if it is alone.
     """
@@ -330,7 +338,10 @@ def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
     for request in competing:
         if request.job_id not in offered:
             _withdraw_offer(store, request.job_id)
-    store.wake(_owner_tokens(store, offered))
+    if offered:
+        store.wake(_owner_tokens(store, offered))
+    else:
+        store.wake_at_leisure(_supervisor_of_next(store, competing))
 
 
 def _withdraw_offer(store: Store, job_id: int) -> None:
@@ -339,6 +350,17 @@ def _withdraw_offer(store: Store, job_id: int) -> None:
         "UPDATE jobs SET yielded_mono = NULL, yielded_boot = NULL WHERE id = ? AND yielded_mono IS NOT NULL",
         (job_id,),
     )
+
+
+def _supervisor_of_next(store: Store, competing: list[Request]) -> list[str]:
+    """The token of the supervisor of the first in line, if that is a supervised job."""
+    if not competing:
+        return []
+    row = store.row(
+        "SELECT token FROM owners JOIN jobs ON jobs.owner = owners.id WHERE jobs.id = ? AND queue = ''",
+        (min(competing, key=lambda request: request.place).job_id,),
+    )
+    return [] if row is None else [row[0]]
 
 
 def _owner_tokens(store: Store, job_ids: list[int]) -> list[str]:

@@ -131,12 +131,16 @@ class Store:
         # version nor a hint from somebody else would ever tell us.
         self.stirred: set[int] = set()
         self._to_wake: set[str] = set()
+        # Who is to get ready, without haste: see `wake_at_leisure`.
+        self._to_rouse: set[str] = set()
         # What this connection need not read or do again: see store.specs and admissions.promote.
         self.environment: tuple[int, tuple[bytes, ...]] = (0, ())
         self.shared_spec: tuple[tuple[Any, ...], Spec | None] = ((), None)
         self.boot = ""
-        # Which owner has last renewed its lease here as it took slots, and when (monotonic µs).
+        # Which owner has last renewed its lease here as it took slots, and when (monotonic µs); and the same
+        # of the present transaction, which may yet fail.
         self.leased = (0, 0)
+        self.leasing: tuple[int, int] | None = None
         self._wal_pages = 0
         self._synchronous = ""
         connection.set_wal_hook(self._note_wal)
@@ -168,6 +172,7 @@ class Store:
             self.execute(f"PRAGMA synchronous = {wanted}")
             self._synchronous = wanted
         self._to_wake.clear()
+        self.leasing = None
         return transaction
 
     def reading(self) -> Transaction:
@@ -177,6 +182,19 @@ class Store:
     def wake(self, tokens: Iterable[str]) -> None:
         """Note owners to be told once the present transaction has been committed."""
         self._to_wake.update(tokens)
+
+    def wake_at_leisure(self, tokens: Iterable[str]) -> None:
+        """Note owners to be told, once all is done that is more urgent, that it may soon be their turn.
+
+        `rouse` tells them. Should they be told although the transaction has failed, they look in vain.
+        """
+        self._to_rouse.update(tokens)
+
+    def rouse(self) -> None:
+        """Tell those that were noted for it."""
+        if self._to_rouse:
+            tokens, self._to_rouse = self._to_rouse, set()
+            self._ring(tokens)
 
     def version(self) -> int:
         """A number that changes whenever another connection has committed."""
@@ -211,6 +229,7 @@ class Store:
 
     def _committed(self) -> None:
         """After a commit: tell whom it concerns, and keep the WAL short."""
+        self.leased = self.leasing or self.leased
         if self._to_wake:
             tokens, self._to_wake = self._to_wake, set()
             self._ring(tokens)

@@ -94,7 +94,8 @@ def commit(
             admissions.release(store, after.id)
             freed = True
         elif transitions.holds_slots(after) and not transitions.holds_slots(before):
-            admissions.grant(store, after, transition.at)
+            assert transition.event.run is not None, "whoever is admitted is admitted for a run"
+            admissions.grant(store, after, transition.event.run, transition.at)
             freed = True  # A smaller request behind this one may fit as well.
         elif "queued" in (before.phase, after.phase):
             freed = True  # It may have held others back, or may itself be admitted.

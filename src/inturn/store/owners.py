@@ -149,10 +149,10 @@ def renew_lease(store: Store, owner: int, now: Now) -> None:
 
 def keep_lease(store: Store, owner: int, now: Now) -> None:
     """Renew a lease that this connection has not renewed just now."""
-    by, at = store.leased
+    by, at = store.leasing or store.leased
     if by != owner or not 0 <= now.mono - at < _JUST_NOW:
         renew_lease(store, owner, now)
-        store.leased = (owner, now.mono)
+        store.leasing = (owner, now.mono)
 
 
 def retire(store: Store, owner: int) -> None:

@@ -71,11 +71,6 @@ def pools(store: Store) -> list[Pool]:
     ]
 
 
-def pools_with_devices(store: Store) -> list[tuple[str, str, str]]:
-    """Name, variable and `others` of each pool that has devices."""
-    return list(store.execute("SELECT name, variable, others FROM pools WHERE devices <> ''"))
-
-
 def set_pool(store: Store, pool: Pool) -> None:
     """Add or change a capacity."""
     name, slots, declared, devices, *rest = pool

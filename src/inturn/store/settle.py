@@ -164,7 +164,9 @@ def _note(store: Store, job_id: int, wall: int, boot: str, at: int) -> None:
 
 def forget_deadlines(store: Store, job_id: int) -> None:
     """From now on an owner minds the deadlines of the job, or it has ended."""
-    store.execute("DELETE FROM deadlines WHERE job_id = ?", (job_id,))
+    # Few have any, and to look is much cheaper than to delete nothing.
+    if store.row("SELECT 1 FROM deadlines WHERE job_id = ? LIMIT 1", (job_id,)) is not None:
+        store.execute("DELETE FROM deadlines WHERE job_id = ?", (job_id,))
 
 
 _EXPIRED = """

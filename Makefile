@@ -21,7 +21,7 @@ TIER_REST       := $(filter-out $(TIER_PURE) $(TIER_SIMULATION) $(TIER_PROCESSES
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format diagram man docs screenshots tests bench clean
+.PHONY: help demo test lint format diagram man docs screenshots tests bench soak clean
 .PHONY: pure simulation processes rest simulate
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make docs    build the documentation as a site, in build/site"
 	@echo "make screenshots   draw the pictures in docs/img"
 	@echo "make bench   what inturn costs, beside its neighbours and the machine itself; BENCH=--quick for less"
+	@echo "make soak    an hour of steady work on a small disk, and whether anything grew; SOAK='--minutes 5' for less"
 	@echo "make clean   remove what was built here"
 
 # INTURN_DIR, if set, names the store; else the demonstration makes one. It is left to be looked at.
@@ -88,6 +89,10 @@ simulation: $(VENV)/.stamp-dev
 # make bench BENCH=--install
 bench: $(VENV)/.stamp-run
 	$(BIN)/python -m bench $(BENCH)
+
+# Mounts a small disk if it may. SOAK: options, see docs/performance.md
+soak: $(VENV)/.stamp-run
+	$(BIN)/python -m bench.soak $(SOAK)
 
 SEEDS ?= 10000
 START ?= 1

@@ -10,8 +10,9 @@ from inturn.core.explain_line import COUNTED
 from inturn.core.spec import Spec, Submission
 from inturn.core.views import Filters
 from inturn.service import enqueue, query
-from inturn.store import settings
+from inturn.store import owners, settings
 from inturn.store.settings import Pool
+from tests.builders import START, add_owner, admit, finish
 from tests.service.scene import Scene
 
 SPEC = Spec((b"true",), b"/", (), 0o077)
@@ -20,6 +21,16 @@ SPEC = Spec((b"true",), b"/", (), 0o077)
 def add(scene: Scene, count: int, **fields: object) -> list[int]:
     """So many queued jobs, in one submission."""
     return enqueue.add(scene.context, [Submission(SPEC, queue="default", **fields)] * count)  # type: ignore[arg-type]
+
+
+def add_finished(scene: Scene, count: int) -> None:
+    """So many that have been run, by a worker that is there no more."""
+    ids = add(scene, count)
+    with scene.store.writing():
+        worker = add_owner(scene.store, f"worker-{ids[0]}", "worker")
+        for job_id in ids:
+            finish(scene.store, admit(scene.store, scene.job(job_id), worker), worker)
+        owners.bury(scene.store, worker, START)
 
 
 def steps(scene: Scene, look: Callable[[], object]) -> int:
@@ -64,6 +75,17 @@ def test_a_look_at_many_jobs_takes_as_many_steps_as_one_at_few(
     add(limited, 100)
     few = steps(limited, lambda: look(limited))
     add(limited, 3000, **fields)
+    assert steps(limited, lambda: look(limited)) <= few * 1.1 + 20
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_a_look_takes_as_many_steps_after_many_finished_jobs_as_after_few(
+    limited: Scene, look: Callable[[Scene], object]
+) -> None:
+    add(limited, 10)
+    add_finished(limited, 100)
+    few = steps(limited, lambda: look(limited))
+    add_finished(limited, 3000)
     assert steps(limited, lambda: look(limited)) <= few * 1.1 + 20
 
 

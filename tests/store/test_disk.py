@@ -128,7 +128,7 @@ def submit_supervised(store: Store) -> object:
 def be_admitted(store: Store) -> object:
     job = only_job(store)
     assert job.owner is not None
-    return admit.request(tools_of(store, job.owner), job, START)
+    return admit.Bidder(tools_of(store, job.owner)).request(job, START)
 
 
 def claim_one(store: Store) -> object:

@@ -11,7 +11,7 @@ import pytest
 from inturn import app
 from inturn.core.moment import MILLISECOND
 from inturn.host import clock
-from inturn.store import settle
+from inturn.store import overdue
 from tests.e2e.harness import until
 from tests.service.scene import Scene
 from tests.tapped import tapped
@@ -22,7 +22,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     """A store in which the time of a job that belongs to nobody is over."""
     scene = Scene(tmp_path / "store")
     scene.add(job_timeout=MILLISECOND)
-    until(lambda: settle.pending(scene.store, clock.now()), "something overdue")
+    until(lambda: overdue.pending(scene.store, clock.now()), "something overdue")
     yield scene
     scene.close()
 

@@ -36,7 +36,6 @@ inturn: the version
 inturn.app: puts the parts together
 inturn.core: the package
 inturn.core.admission: who may have slots
-inturn.core.decide: what to do about a deadline or a gate
 inturn.core.held: queues and pools that are paused as a whole
 inturn.core.job: the records
 inturn.core.layout: the name of the database
@@ -58,7 +57,7 @@ inturn.store.held: what is paused as a whole
 inturn.store.jobs: the commit
 inturn.store.migrate: the version of the schema
 inturn.store.rows: records to rows
-inturn.store.settle: what follows from the end of a job
+inturn.store.overdue: whether there is anything for `settle`
 inturn.store.specs: the unchanging part
 inturn.store.transaction: the one helper
 """
@@ -121,6 +120,7 @@ WAITING = """
 _collections_abc: wanted by `os`
 _stat: wanted by `os`
 genericpath: wanted by `os`
+inturn.core.decide: what its owner should do now
 inturn.core.environment: of the run to come
 inturn.core.polling: how often to look
 inturn.engines.base: what a run needs
@@ -140,6 +140,7 @@ inturn.host.tree: all processes of a run
 inturn.owners.acceptance: answers the submitter
 inturn.owners.admit: asks for slots
 inturn.owners.gatekeeper: what a job waits for
+inturn.owners.launching: what the engine is told
 inturn.owners.owner: rounds of work and sleep
 inturn.owners.supervisor: its life
 inturn.owners.task: its job
@@ -147,6 +148,7 @@ inturn.owners.tools: what it works with
 inturn.owners.vigil: looks whether somebody has died who is in the way
 inturn.owners: the package
 inturn.store.owners: the registry
+inturn.store.settle: what follows from the end of a job
 os: the system
 posixpath: wanted by `os`
 select: sleeps

@@ -26,7 +26,7 @@ from inturn.engines.process import LocalRun
 from inturn.host import paths, wake
 from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
-from inturn.store import owners, settings, settle
+from inturn.store import overdue, owners, settings
 from inturn.store.db import Store
 from inturn.store.settings import Pool
 from tests.builders import START, add_job, add_owner, admit, finish, make_spec, make_submission, new_store
@@ -170,7 +170,7 @@ def populate(store: Store, crowded: bool) -> None:
     for _ in range(DELAYED if crowded else 1):
         spec = make_spec(job_timeout=2 * HOUR)
         delayed = add_job(store, make_submission(spec, queue="default", priority=9, delay=HOUR))
-        settle.note_deadlines(store, delayed, START)
+        overdue.note_deadlines(store, delayed, START)
     for _ in range(WAITING if crowded else 1):
         add_job(store, edges={delayed.id: ("success",)})
     for _ in range(MANY if crowded else FEW):

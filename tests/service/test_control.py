@@ -14,7 +14,7 @@ from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.host import clock
 from inturn.service import control
-from inturn.store import reads, settle
+from inturn.store import overdue, reads
 from tests.e2e.harness import until
 from tests.service.scene import Scene
 
@@ -226,7 +226,7 @@ def test_who_waits_goes_on_waiting_when_the_store_is_too_busy_to_settle_anything
 ) -> None:
     monkeypatch.setattr("inturn.store.db.BUSY_DEADLINE", 0)
     job_id = scene.add(job_timeout=MILLISECOND)
-    until(lambda: settle.pending(scene.store, clock.now()), "something overdue")
+    until(lambda: overdue.pending(scene.store, clock.now()), "something overdue")
     other = Scene(scene.directory)
     pauses = 0
 

@@ -12,7 +12,7 @@ from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.service import acting, capacity, control, pausing, query
 from inturn.service.acting import Acted
-from inturn.store import held, reads, settle
+from inturn.store import held, overdue, reads
 from tests.builders import insert_gates
 from tests.e2e.harness import until
 from tests.service.scene import Scene
@@ -207,7 +207,7 @@ def test_the_deadlines_of_a_job_that_nobody_owns_rest_while_it_is_paused(scene: 
     pausing.pause(scene.context, [job_id])
     paused_at = scene.context.now().mono
     until(lambda: scene.context.now().mono - paused_at > 300 * MILLISECOND, "more than its time")
-    assert not settle.pending(scene.store, scene.context.now())
+    assert not overdue.pending(scene.store, scene.context.now())
     pausing.resume(scene.context, [job_id])
     (ended,) = control.wait_for(scene.context, [job_id], 60 * SECOND)
     assert (ended.outcome, ended.reason) == ("timed_out", "job_timeout")

@@ -16,7 +16,7 @@ from inturn.host import clock
 from inturn.service import acting, capacity, enqueue, nursery, retry
 from inturn.service.context import Context
 from inturn.service.owned import Newcomer
-from inturn.store import gates, owners, reads, settle
+from inturn.store import gates, overdue, owners, reads
 from tests.builders import insert_gates
 from tests.service.scene import Scene
 
@@ -238,14 +238,14 @@ def test_a_dependent_of_two_is_revived_once(scene: Scene) -> None:
 def test_a_dependent_that_nobody_had_looked_at_yet_is_judged_by_the_round_that_it_waited_for(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settle, "AT_MOST", 2)
+    monkeypatch.setattr(overdue, "AT_MOST", 2)
     parent = add(scene)
     children = [add(scene, parent) for _ in range(5)]
     end(scene, parent, "success")
-    assert settle.is_unsettled(scene.store, parent)
+    assert overdue.is_unsettled(scene.store, parent)
     retried(scene, parent)
     assert [scene.job(job_id).phase for job_id in children] == ["queued"] * 5
-    assert not settle.pending(scene.store, clock.now())
+    assert not overdue.pending(scene.store, clock.now())
 
 
 def test_a_job_that_is_ended_first_by_the_transaction_that_revives_it_gets_its_supervisor(

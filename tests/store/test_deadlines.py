@@ -56,5 +56,5 @@ def test_a_job_that_was_paused_in_the_hands_of_a_worker_still_ends_in_time_witho
         assert deadlines(store) == 0
         commit(store, job, Event("resumed", "waiting"))
         gates.disown(store, worker)
-        assert settle.overdue(store, later(4 * SECOND)) == []
-        assert [one.event.kind for one in settle.overdue(store, later(5 * SECOND))] == ["timed_out"]
+        assert settle.late(store, later(4 * SECOND)) == []
+        assert [one.event.kind for one in settle.late(store, later(5 * SECOND))] == ["timed_out"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inturn.host import faults
 from inturn.owners import admit
-from inturn.store import admissions, gates, jobs, lanes, owners, settle
+from inturn.store import admissions, gates, jobs, lanes, overdue, owners, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def take(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, 
     return Claim(
         tuple(admitted),
         settled=draining and not admitted and lanes.is_settled(store, queues),
-        unfinished=bool(admitted) or settle.pending(store, now),
+        unfinished=bool(admitted) or overdue.pending(store, now),
         yields=yields,
     )
 
@@ -97,7 +97,7 @@ def _catch_up(tools: Tools, now: Now) -> None:
     """Bring the line up to date; strict order asks that all that is due stands in it."""
     while admissions.promote(tools.store, now) >= admissions.PROMOTE_AT_MOST:
         pass
-    late = settle.overdue(tools.store, now)
+    late = settle.late(tools.store, now)
     if late:
         jobs.commit(tools.store, late, now, tools.owner)
 
@@ -120,7 +120,7 @@ def worth_claiming(store: Store, queues: Collection[str], now: Now) -> bool:
     with store.reading():
         if any(one.queue in queues for one in admissions.heads(store)):
             return True
-        return admissions.is_anything_due(store, now) or settle.pending(store, now)
+        return admissions.is_anything_due(store, now) or overdue.pending(store, now)
 
 
 def adopt_gates(tools: Tools, queues: Collection[str], room: int) -> list[int]:

@@ -18,7 +18,7 @@ from inturn.host import faults
 from inturn.owners.admit import Bidder
 from inturn.owners.gatekeeper import Gatekeeper
 from inturn.owners.launching import launch_of, stem_of
-from inturn.store import jobs, owners, specs
+from inturn.store import jobs, owners, settle, specs  # noqa: F401 - settle: once it is wanted, it may be newer
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from inturn.host import faults
 from inturn.owners import claim
 from inturn.owners.owner import UNREAD, Owner
 from inturn.owners.task import Task
-from inturn.store import admissions, gates, jobs, owners, settle
+from inturn.store import admissions, gates, jobs, overdue, owners
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -151,7 +151,7 @@ class Worker(Owner):
         store, now = self._tools.store, self._tools.now()
         unchanged = (store.version(), store.own_changes()) == self._refused_at
         if unchanged and admissions.next_due(store, now) > 0:
-            return settle.pending(store, now)
+            return overdue.pending(store, now)
         if self._orders.drain or self._orders.once:
             return True
         return claim.worth_claiming(store, self._orders.queues, now)

@@ -85,7 +85,7 @@ def _act(context: Context, store: Store, job_ids: Sequence[int], choose: Choose)
     try:
         with faults.commit("act", store.writing()):
             now = context.now()
-            jobs.commit(store, settle.overdue(store, now), now)
+            jobs.commit(store, settle.late(store, now), now)
             chosen = {job_id: choose(store, load(store, job_id), now) for job_id in job_ids}
             batch = [one for one in chosen.values() if not isinstance(one, str)]
             jobs.commit(store, batch, now)
@@ -101,7 +101,7 @@ def settle_all(store: Store, changed: Iterable[Job], now: Now) -> None:
     """Judge the gates of those of these jobs that wait, as they are now, and what is overdue since."""
     waiting = [job for job in changed if job.phase == "waiting"]
     jobs.commit(store, [found for job in waiting for found in settle.job(store, job, now)], now)
-    jobs.commit(store, settle.overdue(store, now), now)
+    jobs.commit(store, settle.late(store, now), now)
 
 
 def check_reached(store: Store, written: Iterable[Job], failure: CommitUnknown) -> None:

@@ -64,7 +64,7 @@ def cancel(context: Context, job_ids: Iterable[int]) -> list[Cancelled]:
     try:
         with faults.commit("cancel", store.writing()):
             now = context.now()
-            jobs.commit(store, settle.overdue(store, now), now)
+            jobs.commit(store, settle.late(store, now), now)
             batch: list[Transition] = []
             for job_id in wanted:
                 job = load(store, job_id)

@@ -6,7 +6,7 @@ from inturn.core.admission import STORE
 from inturn.errors import InturnError
 from inturn.service import dependencies
 from inturn.service.dependencies import naming_line
-from inturn.store import admissions, jobs, newcomers, settle, specs
+from inturn.store import admissions, jobs, newcomers, specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def _insert_laid_out(
 def _settle(store: Store, gated: Sequence[int], timed: Sequence[int], now: Now) -> None:
     """Do for queued jobs that have just been stored what has to be done for jobs that nobody owns."""
     if gated:
+        from inturn.store import settle
+
         jobs.commit(store, settle.newcomers(store, gated[0], gated[-1], now), now)
     if timed:
         newcomers.note_deadlines(store, timed[0], timed[-1], now)

@@ -13,7 +13,7 @@ from inturn.errors import InturnError
 from inturn.host import faults
 from inturn.service import intake, nursery
 from inturn.service.acting import Acted, check_reached, existing, load, settle_all
-from inturn.store import gates, jobs, owners, settle, specs
+from inturn.store import gates, jobs, overdue, owners, settle, specs
 from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
@@ -122,10 +122,10 @@ def _revive(context: Context, plan: _Plan, newcomers: Sequence[Newcomer]) -> lis
 
 def _settle_the_last_round(store: Store, job_ids: Iterable[int], now: Now) -> None:
     """Whoever waits for these jobs is judged by how they ended, before they have not ended any more."""
-    jobs.commit(store, settle.overdue(store, now), now)
+    jobs.commit(store, settle.late(store, now), now)
     for job_id in job_ids:
-        while settle.is_unsettled(store, job_id):
-            jobs.commit(store, settle.dependents(store, job_id, now, settle.AT_MOST), now)
+        while overdue.is_unsettled(store, job_id):
+            jobs.commit(store, settle.dependents(store, job_id, now, overdue.AT_MOST), now)
 
 
 def _supervised(jobs: Iterable[Job]) -> int:
@@ -139,7 +139,7 @@ def _owner(store: Store, heir: Newcomer, now: Now) -> int:
 def _another_round(store: Store, job: Job, owner: int | None, now: Now) -> Transition:
     gates.forget_receipts(store, job.id)
     # Nobody is to be settled by an outcome that is no more.
-    settle.forget_unsettled(store, job.id)
+    overdue.forget_unsettled(store, job.id)
     spec = specs.load(store, job.id)
     event = revival(gates.edges(store, job.id), gates.conditions(store, job.id), spec, owner)
     return transitions.apply(job, event, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.core import transitions
-from inturn.store import admissions, gates, settle
+from inturn.store import admissions, gates, overdue
 from inturn.store.rows import (
     EVENT_COLUMNS,
     JOB_COLUMNS,
@@ -75,7 +75,7 @@ def commit(
     base: Job | None = None
     todo = list(batch)
     known = {transition.before.id for transition in todo}
-    limit = settle.AT_MOST
+    limit = overdue.AT_MOST
     for number, transition in enumerate(todo):
         following = todo[number + 1] if number + 1 < len(todo) else None
         if following is not None and following.before is not transition.after:
@@ -100,6 +100,8 @@ def commit(
         elif "queued" in (before.phase, after.phase):
             freed = True  # It may have held others back, or may itself be admitted.
         if after.phase == "completed" and gates.is_waited_for(store, after.id):
+            from inturn.store import settle  # of many a job there is nothing to settle
+
             store.wake(gates.owners_of_dependents(store, after.id))
             # Aborts run down the graph: what is found is committed by this same loop.
             found = settle.dependents(store, after.id, now, limit)
@@ -116,12 +118,14 @@ def catch_up(store: Store, clock: Callable[[], Now]) -> bool:
 
     A bounded piece: there may be more.
     """
-    if not settle.pending(store, clock()):
+    if not overdue.pending(store, clock()):
         return False
+    from inturn.store import settle
+
     try:
         with store.writing():
             now = clock()
-            commit(store, settle.overdue(store, now), now)
+            commit(store, settle.late(store, now), now)
     except CommitUnknown:
         pass  # What is still overdue is found again.
     return True
@@ -130,9 +134,9 @@ def catch_up(store: Store, clock: Callable[[], Now]) -> bool:
 def _mind_deadlines(store: Store, before: Job, after: Job, now: Now) -> None:
     """Deadlines are kept as long as a job waits or stands in line: its owner may die, and leave it to all."""
     if after.phase in ("waiting", "queued"):
-        settle.note_deadlines(store, after, now)
+        overdue.note_deadlines(store, after, now)
     elif before.phase in ("waiting", "queued"):
-        settle.forget_deadlines(store, after.id)
+        overdue.forget_deadlines(store, after.id)
 
 
 def _write(store: Store, base: Job, transition: Transition) -> None:

@@ -8,7 +8,7 @@ is settled by its supervisor. A queued job belongs to nobody while it waits, so 
 from __future__ import annotations
 
 from inturn.core import decide, transitions
-from inturn.store import gates, specs
+from inturn.store import gates, overdue, specs
 from inturn.store.rows import SELECT_JOB, job_from
 
 TYPE_CHECKING = False
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.core.transitions import Transition
     from inturn.store.db import Store
-
-# Jobs settled in one transaction: a bound on how long the write lock is held.
-AT_MOST = 500
 
 
 def dependents(store: Store, parent_id: int, now: Now, limit: int) -> list[Transition]:
@@ -88,105 +85,34 @@ def newcomers(store: Store, first: int, last: int, now: Now) -> list[Transition]
         WHERE job_id BETWEEN ? AND ?
     """
     rows = store.execute(
-        f"SELECT DISTINCT job_id {behind_ended} ORDER BY 1 LIMIT ?", (first, last, AT_MOST + 1)
+        f"SELECT DISTINCT job_id {behind_ended} ORDER BY 1 LIMIT ?", (first, last, overdue.AT_MOST + 1)
     )
     found = [job_id for (job_id,) in rows]
-    if len(found) > AT_MOST:
+    if len(found) > overdue.AT_MOST:
         store.execute(
             f"INSERT OR IGNORE INTO unsettled (parent_id) SELECT DISTINCT parent_id {behind_ended}",
             (first, last),
         )
-    jobs = (job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))) for job_id in found[:AT_MOST])
+    chosen = found[: overdue.AT_MOST]
+    jobs = (job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,))) for job_id in chosen)
     return [transition for one in jobs for transition in job(store, one, now)]
 
 
-# Mostly there is nothing of either kind, and this is all that is asked.
-_ANY = "SELECT (SELECT parent_id FROM unsettled LIMIT 1), EXISTS (SELECT 1 FROM deadlines)"
-
-
-def is_unsettled(store: Store, parent_id: int) -> bool:
-    """Whether a job that has ended has dependents that nobody has looked at yet."""
-    return store.row("SELECT 1 FROM unsettled WHERE parent_id = ?", (parent_id,)) is not None
-
-
-def forget_unsettled(store: Store, parent_id: int) -> None:
-    """A job that begins another round has no outcome for anybody."""
-    store.execute("DELETE FROM unsettled WHERE parent_id = ?", (parent_id,))
-
-
-def pending(store: Store, now: Now) -> bool:
-    """Whether there is anything for `overdue` to do. Only looks."""
-    unsettled, deadlines = store.row(_ANY)
-    return unsettled is not None or (bool(deadlines) and bool(_expired(store, now, 1)))
-
-
-def overdue(store: Store, now: Now, limit: int = AT_MOST) -> list[Transition]:
+def late(store: Store, now: Now, limit: int = overdue.AT_MOST) -> list[Transition]:
     """What is to be committed for unowned jobs by now: unsettled dependents, deadlines that have passed."""
     found: list[Transition] = []
-    unsettled, deadlines = store.row(_ANY)
+    unsettled, deadlines = store.row(overdue.ANY)
     if unsettled is not None:
         found += dependents(store, unsettled, now, limit)
     if not deadlines:
         return found
     seen = {transition.before.id for transition in found}
-    for job_id in _expired(store, now, limit):
-        late = job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,)))
-        event = decide.deadline_event(late, specs.load(store, job_id), now)
+    for job_id in overdue.expired(store, now, limit):
+        waiting = job_from(store.row(SELECT_JOB + " WHERE id = ?", (job_id,)))
+        event = decide.deadline_event(waiting, specs.load(store, job_id), now)
         if event is None:  # the clock was set back, or the job has been given more time
-            note_deadlines(store, late, now)
+            overdue.note_deadlines(store, waiting, now)
         elif job_id not in seen:
             seen.add(job_id)
-            found.append(transitions.apply(late, event, now))
+            found.append(transitions.apply(waiting, event, now))
     return found
-
-
-def note_deadlines(store: Store, waiting: Job, now: Now) -> None:
-    """Store when a queued job that nobody owns is over before its next run could start."""
-    forget_deadlines(store, waiting.id)
-    timeout, wait_abort, retry_abort = store.row(
-        "SELECT job_timeout, wait_abort_at, retry_abort_at FROM specs WHERE job_id = ?", (waiting.id,)
-    )
-    if timeout is not None:
-        left = max(timeout - waiting.watch.elapsed(now), 0)
-        _note(store, waiting.id, now.wall + left, now.boot, now.mono + left)
-    abort_at = retry_abort if waiting.attempts else wait_abort
-    if abort_at is not None:
-        # The last instant of a retry is still allowed.
-        at = abort_at + bool(waiting.attempts)
-        _note(store, waiting.id, at, "", at)
-
-
-def _note(store: Store, job_id: int, wall: int, boot: str, at: int) -> None:
-    store.execute(
-        "INSERT INTO deadlines (job_id, wall, boot, at) VALUES (?, ?, ?, ?)", (job_id, wall, boot, at)
-    )
-
-
-def forget_deadlines(store: Store, job_id: int) -> None:
-    """From now on an owner minds the deadlines of the job, or it has ended."""
-    # Few have any, and to look is much cheaper than to delete nothing.
-    if store.row("SELECT 1 FROM deadlines WHERE job_id = ? LIMIT 1", (job_id,)) is not None:
-        store.execute("DELETE FROM deadlines WHERE job_id = ?", (job_id,))
-
-
-_EXPIRED = """
-    SELECT deadlines.job_id FROM deadlines CROSS JOIN jobs ON jobs.id = deadlines.job_id
-    WHERE {} AND jobs.owner IS NULL AND jobs.phase IN ('waiting', 'queued') LIMIT ?
-"""
-
-# One query for each clock: joined by OR they would read all deadlines, however far away.
-_BY_CLOCK = (
-    ("boot = ? AND at <= ?", lambda now: (now.boot, now.mono)),
-    ("boot = '' AND at <= ?", lambda now: (now.wall,)),
-    ("boot > '' AND boot < ? AND wall <= ?", lambda now: (now.boot, now.wall)),
-    ("boot > ? AND wall <= ?", lambda now: (now.boot, now.wall)),
-)
-
-
-def _expired(store: Store, now: Now, limit: int) -> list[int]:
-    """Unowned jobs one of whose deadlines has passed. Those of an earlier boot go by the wall clock."""
-    found: dict[int, None] = {}
-    for condition, bindings in _BY_CLOCK:
-        rows = store.execute(_EXPIRED.format(condition), (*bindings(now), limit))
-        found.update(dict.fromkeys(job_id for (job_id,) in rows))
-    return list(found)[:limit]

@@ -293,6 +293,25 @@ def test_logs_of_removed_jobs_are_removed_and_those_of_unknown_ones_are_a_proble
     assert [path.name for path in logs.iterdir()] == ["77.1.out"]
 
 
+def test_empty_directories_of_logs_that_no_job_will_use_are_noted_and_removed(orphans: Orphanage) -> None:
+    cli = orphans.cli
+    cli.run("run", "--wait", "--", "echo", "out").check()
+    orphans.rewrite("UPDATE sqlite_sequence SET seq = 3999 WHERE name = 'jobs'")
+    cli.run("run", "--wait", "--", "echo", "out").check()
+    logs = cli.store / "logs"
+    for number in ("1", "2", "3", "5"):
+        (logs / number).mkdir()
+    (logs / "2" / "notes").touch()
+    (logs / "3" / "3999.1.out").touch()
+    assert examined(cli)["files"] == [
+        "note: 1 logs are of jobs that were removed",
+        "note: 1 directories of logs are empty, and of jobs that were removed",
+    ]
+    assert examined(cli, "--repair") == {}
+    # Of jobs that there are, with something foreign, of the present thousand, and beyond it.
+    assert sorted(path.name for path in logs.iterdir()) == ["0", "2", "4", "5"]
+
+
 def test_a_store_that_others_can_look_into_and_a_diary_of_deaths_are_noted(cli: Cli) -> None:
     cli.run("run", "--wait", "--", "true").check()
     (cli.store / "errors.log").write_text("it died\n")

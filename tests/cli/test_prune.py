@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -43,6 +44,17 @@ def pruned(cli: Cli, *options: str | int) -> list[int]:
 def left(cli: Cli) -> list[int]:
     """The jobs that there are, the oldest first."""
     return sorted(job["id"] for job in cli.run("list", "--all", "--json").check().data)
+
+
+def give_ids_up_to(store: Store, last: int) -> None:
+    """As if jobs had come and been removed again: this was the last id."""
+    with store.writing():
+        store.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'jobs'", (last,))
+
+
+def directories(cli: Cli) -> list[str]:
+    """The directories of logs that there are."""
+    return sorted(os.listdir(cli.store / "logs"))
 
 
 def test_without_force_it_is_only_shown_what_would_go(cli: Cli) -> None:
@@ -220,3 +232,93 @@ def test_a_submission_that_races_with_the_removal_of_its_parent_sees_it_or_is_to
     assert cli.run("doctor", "--json").check().data["problems"] == 0
     start_worker(cli)
     until(lambda: all(cli.phase(job) == "completed" for job in left(cli)), "the dependents")
+
+
+# --- the directories of logs
+
+
+def test_a_directory_of_logs_goes_with_the_last_of_its_jobs(cli: Cli, store: Store) -> None:
+    old = [ended(cli, command="echo out; exit 1"), ended(cli)]
+    give_ids_up_to(store, 999)
+    new = ended(cli)
+    assert pruned(cli, "--status", "failure") == old[:1]
+    assert directories(cli) == ["0", "1"]
+    assert cli.run("prune", "--keep", 1).check().ids
+    assert directories(cli) == ["0", "1"]
+    assert pruned(cli, "--keep", 1) == [1, old[1]]
+    assert directories(cli) == ["1"]
+    assert cli.run("logs", new).check().out == b"out\nerr\n"
+
+
+def test_the_newest_directory_of_logs_stays_until_another_one_has_come(cli: Cli, store: Store) -> None:
+    job = ended(cli)
+    assert pruned(cli) == [1, job]
+    give_ids_up_to(store, 1999)
+    assert pruned(cli) == []
+    assert directories(cli) == ["0"]
+    new = ended(cli)
+    assert directories(cli) == ["0", "2"]
+    # Nothing is removed now; what was not yet over at the last time is.
+    assert pruned(cli, "--status", "lost") == []
+    assert directories(cli) == ["2"]
+    assert pruned(cli) == [new]
+    assert directories(cli) == ["2"]
+
+
+def test_the_directory_of_a_job_that_has_not_run_yet_stays_however_old_it_is(cli: Cli, store: Store) -> None:
+    done = ended(cli)
+    waiting = cli.run("run", "--wait-file", "there", "-c", "echo out").id
+    give_ids_up_to(store, 4999)
+    new = ended(cli)
+    assert pruned(cli) == [1, done, new]
+    assert directories(cli) == ["0", "5"]
+    (cli.root / "there").touch()
+    cli.run("wait", waiting).check()
+    assert cli.run("logs", waiting).check().out == b"out\n"
+
+
+def test_a_directory_of_logs_with_something_foreign_in_it_stays(cli: Cli, store: Store) -> None:
+    job = ended(cli)
+    notes = cli.store / "logs" / "0" / "notes"
+    notes.write_text("mine")
+    give_ids_up_to(store, 999)
+    ended(cli)
+    assert pruned(cli, "--keep", 1) == [1, job]
+    assert (directories(cli), notes.read_text()) == (["0", "1"], "mine")
+    notes.unlink()
+    assert pruned(cli, "--keep", 1) == []
+    assert directories(cli) == ["1"]
+
+
+def test_what_runs_in_the_newest_directory_of_logs_is_not_disturbed(cli: Cli, store: Store) -> None:
+    old = ended(cli)
+    give_ids_up_to(store, 999)
+    live = cli.run("run", "-c", "echo before; until [ -e go ]; do sleep 0.02; done; echo after").id
+    cli.wait_phase(live, "running")
+    assert pruned(cli) == [1, old]
+    assert directories(cli) == ["1"]
+    (cli.root / "go").touch()
+    cli.run("wait", live).check()
+    assert cli.run("logs", live).check().out == b"before\nafter\n"
+
+
+def test_runs_that_begin_while_directories_of_logs_are_removed_find_theirs(cli: Cli, store: Store) -> None:
+
+    def has_run(job: int) -> bool:
+        return (cli.root / f"ran-{job}").exists()
+
+    def all_gone() -> bool:
+        pruned(cli)
+        return not left(cli)
+
+    start_worker(cli)
+    for last in (997, 1997, 2997):
+        give_ids_up_to(store, last)
+        jobs = cli.run("add", "--array", "1-6", "-c", "echo out; touch ran-$INTURN_JOB_ID").ids
+        pruners = [cli.popen("prune", "--force") for _ in range(2)]
+        for job in jobs:
+            # One whose log could not be opened would not have run its command.
+            until(partial(has_run, job), f"the run of job {job}")
+        assert [one.wait(timeout=60) for one in pruners] == [0, 0]
+    until(all_gone, "the end of the last ones")
+    assert directories(cli) == ["3"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inturn.core.pruning import choose
+from inturn.core.pruning import behind, choose
 
 IDS = st.integers(1, 12)
 
@@ -55,3 +55,15 @@ def _largest(picked: dict[int, int | None], needs: list[tuple[int, int]], sizes:
         if not bad:
             return left
         left -= bad
+
+
+def test_a_directory_of_logs_is_behind_when_the_last_id_is_beyond_it() -> None:
+    assert behind([0, 1, 2, 3], 1999) == [0]
+    assert behind([0, 1, 2, 3], 2000) == [0, 1]
+    assert behind([7, 0], 0) == []
+
+
+def test_the_newest_directory_of_logs_never_is_even_if_it_is_not_that_of_the_last_id() -> None:
+    assert behind([4, 0], 9000) == [0]
+    assert behind([4], 9000) == []
+    assert behind([], 9000) == []

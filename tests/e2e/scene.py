@@ -99,6 +99,14 @@ class Scene(Aftermath):
         """Wait until a target has made a file."""
         until((self.cli.root / name).exists, f"the file {name}")
 
+    def give_ids_up_to(self, last: int) -> None:
+        """As if jobs had come and been removed again: this was the last id."""
+        store = self.open().store
+        assert store is not None
+        with store.writing():
+            store.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'jobs'", (last,))
+        store.close()
+
     def go(self) -> None:
         """Make the file that targets wait for."""
         (self.cli.root / "go").touch()

@@ -272,7 +272,7 @@ def test_failed_starts_leave_no_descriptor_behind(bench: Bench) -> None:
         bench.launch("true", cwd=bench.cwd / "gone"),
         bench.launch("true", b"\0"),
         bench.launch("true", *["x" * 100_000] * 300),
-        bench.launch("true")._replace(log=str(bench.logs / "gone" / "1")),
+        bench.launch("true")._replace(log=str(bench.cwd / "text" / "1")),
     ):
         with pytest.raises(StartFailed):
             bench.start(launch)

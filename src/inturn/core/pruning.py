@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inturn.core.layout import JOBS_PER_DIRECTORY
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,6 +62,15 @@ def choose(
                         broken.append(other)
                         staying.append(other)
     return Removal(tuple(sorted(left, reverse=True)), tuple(sorted(needed)), tuple(sorted(broken)))
+
+
+def behind(there: Iterable[int], last: int) -> list[int]:
+    """The directories of logs, by number, that no job yet to come will use; `last` is the last id ever given.
+
+    Ids are never used again: once they are behind they stay so. The newest of all is left out: a store whose
+    database was lost would pass for a new one if there were no trace of logs (`host.paths.store_state`).
+    """
+    return [number for number in sorted(there)[:-1] if number < last // JOBS_PER_DIRECTORY]
 
 
 _GONE = -1

@@ -39,6 +39,19 @@ _LOOKS = 3
 _LOOKS_AT_MOST = 100
 
 
+class _Census:
+    """How many leaders have been reaped here, and how many had been when last there was no orphan to be seen.
+
+    Whoever was reaped by then has left nobody: the orphans of a process are handed on before it is a zombie.
+    """
+
+    reaped = 0
+    without_orphans = 0
+
+
+_census = _Census()
+
+
 class NativeId(NamedTuple):
     """What is stored of a run: its leader, and which files its logs are (a replaced log proves nothing)."""
 
@@ -67,6 +80,8 @@ class Child:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
+        # As how-manieth of the leaders it was reaped; 0 if that was done by somebody else.
+        self.place = 0
         self._ended: Ended | None = None
 
     def collect(self) -> Ended | None:
@@ -77,7 +92,10 @@ class Child:
             except ChildProcessError:  # somebody else reaped it, and the result with it
                 self._ended = _LOST
             else:
-                self._ended = None if collected is None else _ended(*collected)
+                if collected is not None:
+                    self._ended = _ended(*collected)
+                    _census.reaped += 1
+                    self.place = _census.reaped
         return self._ended
 
     def signal_group(self, sig: int) -> bool:
@@ -149,9 +167,13 @@ class LocalRun:
         if not self._ours:
             self._known = self._members()
             return bool(self._known) or logs.alive(self._stem, self._native.log_files) == "held"
+        if 0 < self._leader.place <= _census.without_orphans:
+            self._nobody_left = True
+            return False
         strangers = _strangers()
         for _ in range(_SWEEPS):
             if not strangers:
+                _census.without_orphans = _census.reaped
                 self._nobody_left = True
                 return False
             # Our own children are quickly asked, before one that flees has gone on.

@@ -44,6 +44,8 @@ ACTS = (
     *("signalled.halt", "signalled.continue", "signalled.terminate", "signalled.kill"),
     # Whoever takes care of the jobs of the dead.
     *("recover.adopting", "recover.relaunching", "recover.forgotten", "recover.sweeping"),
+    # A command that removes what has ended.
+    "prune.sweeping",
 )
 
 # Write transactions. `X.commit` is passed when all of X is written but not committed, `X.committed` when it

@@ -6,6 +6,7 @@ import os
 
 from inturn.core import admission, transitions
 from inturn.core.job import IN_LINE, Run
+from inturn.core.layout import JOBS_PER_DIRECTORY
 from inturn.host import faults
 from inturn.store import admissions, held, jobs, owners
 from inturn.store.transaction import Stale
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.core.transitions import Transition
     from inturn.owners.tools import Tools
-
-# Jobs whose logs share a directory.
-JOBS_PER_DIRECTORY = 1000
 
 
 def log_of(job_id: int, number: int) -> str:

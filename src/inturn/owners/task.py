@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEFTOVER_INTERVAL = 10 * MILLISECOND
 
 # How long a run may go unbound (µs). Many a run is over by then: its start and its end are one commit.
-BIND_AFTER = 2 * MILLISECOND
+BIND_AFTER = 5 * MILLISECOND
 
 # When a paused run is stopped once more (µs), in case that one of its processes has got away: at first, and
 # after ever longer pauses as long as none has.
@@ -248,6 +248,11 @@ class Task:
             self._run = transition.event.run
         if self.done or not self.holds_slots:
             self.let_go()
+
+    def reap(self) -> None:
+        """Collect the end of the run, if it has come."""
+        if self._running is not None:
+            self._running.poll()
 
     def ending(self, now: Now) -> list[transitions.Transition]:
         """What records that the run has ended and nothing of it is left; empty if there is something else.

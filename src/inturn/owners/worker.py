@@ -96,6 +96,9 @@ class Worker(Owner):
     def _exchange(self) -> None:
         """Record all the runs that have ended, and claim jobs in their place: one commit for all of it."""
         store, now = self._tools.store, self._tools.now()
+        # All are reaped before the first is asked for what it has left: one look tells for them all.
+        for task in self.tasks:
+            task.reap()
         ends = [(task, chain) for task in self.tasks if (chain := task.ending(now))]
         if not ends:
             return

@@ -7,7 +7,7 @@ import os
 from inturn.core.health import NOTE, OK, PROBLEM, Finding
 from inturn.host import logind, premises
 from inturn.host.diary import FILE_NAME as DIARY
-from inturn.service import at_boot
+from inturn.service import at_boot, log_dirs
 from inturn.store import admin
 
 TYPE_CHECKING = False
@@ -27,12 +27,14 @@ _REPAIR = "inturn doctor --repair"
 class Stale(NamedTuple):
     """Files of owners and of jobs that the store does not know.
 
-    `owners` are tokens; `logs` are of jobs that were removed; `foreign` of jobs that were never submitted.
+    `owners` are tokens; `logs` are of jobs that were removed; `foreign` of jobs that were never submitted;
+    `empty` are the numbers of directories that no log can come into any more.
     """
 
     owners: tuple[str, ...]
     logs: tuple[str, ...]
     foreign: tuple[str, ...]
+    empty: tuple[int, ...]
 
 
 def findings(context: Context, store: Store) -> Iterator[Finding]:
@@ -60,6 +62,7 @@ def stale(context: Context, store: Store) -> Stale:
         tuple(premises.abandoned(context.directory, tokens, context.now().wall)),
         tuple(path for job, files in unknown.items() if job <= last for path in files),
         tuple(path for job, files in unknown.items() if job > last for path in files),
+        tuple(log_dirs.left(context, store)),
     )
 
 
@@ -74,6 +77,9 @@ def _files(context: Context, store: Store) -> Iterator[Finding]:
         yield Finding(NOTE, "files", told, _REPAIR)
     if found.logs:
         told = f"{len(found.logs)} logs are of jobs that were removed"
+        yield Finding(NOTE, "files", told, _REPAIR)
+    if found.empty:
+        told = f"{len(found.empty)} directories of logs are empty, and of jobs that were removed"
         yield Finding(NOTE, "files", told, _REPAIR)
     if found.foreign:
         told = (

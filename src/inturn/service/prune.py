@@ -6,6 +6,7 @@ from time import sleep
 
 from inturn.host import faults, logs
 from inturn.host.paths import discard
+from inturn.service import log_dirs
 from inturn.store import prune as rows
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ def prune(context: Context, picked: Picked) -> Pruned:
     """Remove ended jobs, in bounded transactions. What has changed in the meantime stays.
 
     Somebody who submits a job that depends on one of them either sees it, and it stays, or is told that there
-    is no such job. Their logs go after the commit: whoever is reading one has it open and reads on.
+    is no such job. Their logs go after the commit: whoever is reading one has it open and reads on. At
+    last those directories of logs go that nothing can come into any more.
     """
     store = context.store
     found = preview(context, picked)
@@ -66,6 +68,8 @@ def prune(context: Context, picked: Picked) -> Pruned:
     while gone := _round(context, store, todo):
         removed += gone
         todo = tuple(sorted(set(todo).difference(gone), reverse=True))
+    faults.point("prune.sweeping")
+    log_dirs.sweep(context, store)
     return found._replace(ids=tuple(removed), needed=found.needed + len(todo))
 
 

@@ -7,7 +7,7 @@ import os
 from inturn.host import faults
 from inturn.host.paths import discard, make_again, owner_files
 from inturn.host.premises import missing_dirs
-from inturn.service import orphans, premises
+from inturn.service import log_dirs, orphans, premises
 from inturn.store import admin
 
 TYPE_CHECKING = False
@@ -59,7 +59,10 @@ def _files(context: Context, store: Store) -> Iterator[str]:
     for token in found.owners:
         discard(*owner_files(context.directory, token))
     discard(*found.logs)
+    emptied = log_dirs.sweep(context, store)
     if found.owners:
         yield f"removed the files of {len(found.owners)} dead processes"
     if found.logs:
         yield f"removed {len(found.logs)} logs of jobs that were removed"
+    if emptied:
+        yield f"removed {emptied} empty directories of logs"

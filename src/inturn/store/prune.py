@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from inturn.core.pruning import choose
+from inturn.core.layout import JOBS_PER_DIRECTORY
+from inturn.core.pruning import behind, choose
+from inturn.store.admin import last_id
 from inturn.store.rows import marks
 
 TYPE_CHECKING = False
@@ -109,6 +111,21 @@ def remove(store: Store, ids: Sequence[int]) -> Removed:
         (_list(environments),),
     )
     return Removed(going, logs)
+
+
+def vacated(store: Store, there: Iterable[int]) -> list[int]:
+    """Those of these directories of logs, by number, in which no run can begin any more.
+
+    None of their jobs is left, and none is to come. In a read transaction; it holds for ever after.
+    """
+    rows = store.execute(
+        """
+        SELECT value FROM json_each(?1) WHERE NOT EXISTS
+            (SELECT 1 FROM jobs WHERE id BETWEEN value * ?2 AND value * ?2 + ?2 - 1)
+        """,
+        (_list(behind(there, last_id(store))), JOBS_PER_DIRECTORY),
+    )
+    return [number for (number,) in rows]
 
 
 def _is_alive(store: Store, array: int) -> bool:

@@ -76,16 +76,20 @@ class Owner:
             return waits
         waits += self._attempt(self._seek)
         # The end of a run may bring another task, which is looked at in the same round.
+        done: list[Task] = []
         number = 0
         while number < len(self.tasks):
             task = self.tasks[number]
             waits += self._attempt(lambda task=task: self._advance(task))  # type: ignore[misc]
             if task.done:
                 self.tasks.remove(task)
+                done.append(task)
                 if self._has_room():
                     waits.append(0)
             else:
                 number += 1
+        for task in (*done, *self.tasks):
+            task.put_away()
         return waits + self._attempt(self._keep_up)
 
     def _attempt(self, act: Callable[[], list[int]]) -> list[int]:
@@ -166,6 +170,7 @@ class Owner:
         for task in list(self.tasks):
             if not task.live or (self._failed and not task.descriptors()):
                 task.let_go()
+                task.put_away()
                 self.tasks.remove(task)
         self._refuse_to_begin()
 

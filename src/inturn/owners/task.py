@@ -57,6 +57,8 @@ class Task:
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
         self._running: Running | None = None
+        # What is to be closed, and whether it is over.
+        self._put_away: list[tuple[Running, bool]] = []
         # Until when the store need not know which process the run is; None if it does.
         self._bind_at: int | None = None
         self._sight = decide.Sight()
@@ -277,13 +279,20 @@ class Task:
     def let_go(self) -> None:
         """Drop what is under way here for a job that is in other hands from now on, or in nobody's."""
         if self._running is not None:
-            faults.point("run.closing")
-            self._running.close(over=self._run is not None and self._run.outcome is not None)
-            faults.point("run.closed")
+            over = self._run is not None and self._run.outcome is not None
+            self._put_away.append((self._running, over))
             self._running = None
         self._bind_at = None
         self._gates.abandon()
         self._sight = decide.Sight()
+
+    def put_away(self) -> None:
+        """Close what was let go of. It can wait until the next run has been started."""
+        while self._put_away:
+            running, over = self._put_away.pop()
+            faults.point("run.closing")
+            running.close(over)
+            faults.point("run.closed")
 
     def _find(self, now: Now) -> bool:
         """Take over a run that a dead owner has left; returns whether it could be told what became of it."""

@@ -67,6 +67,7 @@ class Worker(Owner):
         """Leave the registry, and to others what waits: only when our own probes of it are gone."""
         for task in self.tasks:
             task.let_go()
+            task.put_away()
         with faults.commit("retire", self._tools.store.writing(durable=False)):
             gates.disown(self._tools.store, self._tools.owner)
             owners.retire(self._tools.store, self._tools.owner)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from inturn.core.spec import Submission
     from inturn.host.paths import State
+    from inturn.host.spares import Spares
     from inturn.owners.recover import Finding
     from inturn.owners.tools import Tools
     from inturn.owners.worker import Orders
@@ -352,6 +353,7 @@ def run_worker(context: Context, orders: Orders) -> None:
     import gc
 
     from inturn.host import detach, faults
+    from inturn.host.spares import Spares
     from inturn.owners.presence import Presence
     from inturn.owners.worker import Worker
 
@@ -363,12 +365,14 @@ def run_worker(context: Context, orders: Orders) -> None:
     with Presence(context.directory) as here:
         with faults.commit("present", store.writing()):
             me = here.register(store, "worker", context.now())
-        worker = Worker(_tools(store, context.directory, me)._replace(alone=False), here.fifo, orders)
+        worker = Worker(
+            _tools(store, context.directory, me, Spares())._replace(alone=False), here.fifo, orders
+        )
         here.on_stop_signals(worker.ask_to_stop)
         worker.work()
 
 
-def _tools(store: Store, directory: str, owner: int) -> Tools:
+def _tools(store: Store, directory: str, owner: int, spares: Spares | None = None) -> Tools:
     from inturn.engines.local import LocalEngine
     from inturn.host import clock
     from inturn.owners.tools import Tools
@@ -379,4 +383,4 @@ def _tools(store: Store, directory: str, owner: int) -> Tools:
         context = Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None)
         _in_passing(lambda: recover(context))
 
-    return Tools(store, LocalEngine(), clock.now, clock.draw, directory, owner, bury_the_dead)
+    return Tools(store, LocalEngine(spares), clock.now, clock.draw, directory, owner, bury_the_dead)

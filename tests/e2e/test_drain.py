@@ -367,3 +367,18 @@ def test_told_twice_it_leaves_alone_the_result_of_what_ends_by_itself_when_it_is
     # It was told to stop, and stopped: that it says 0 does not mean that its work was done.
     assert cli.phase(job) == "queued"
     cli.run("cancel", job).check()
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_each_output_is_found_in_its_own_job_and_no_empty_log_is_left(cli: Cli, places: int) -> None:
+    silent, loud = [], []
+    for number in range(8):
+        silent.append(cli.run("add", "--", "true").id)
+        loud.append(cli.run("add", "-c", f"echo out {number}; echo err {number} >&2").id)
+    drain(cli, "-j", places)
+    assert [cli.run("logs", job, "--stdout").text for job in silent] == [""] * 8
+    assert [cli.run("logs", job).text for job in silent] == [""] * 8
+    for number, job in enumerate(loud):
+        assert sorted(cli.run("logs", job).text.splitlines()) == [f"err {number}", f"out {number}"]
+    left = [path.name for path in (cli.store / "logs").rglob("*.*") if not path.stat().st_size]
+    assert left == []

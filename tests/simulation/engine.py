@@ -31,6 +31,9 @@ class SimulatedEngine:
     def prepare(self) -> None:
         """There is nothing to prepare."""
 
+    def rest(self) -> None:
+        """There is nothing to give up."""
+
     def start(self, launch: Launch) -> SimulatedRun:
         """Start a command, or refuse to, as its plan says."""
         machine, process = self._machine, self._process

@@ -40,7 +40,7 @@ def test_slots_that_are_kept_between_two_runs_are_found(monkeypatch: pytest.Monk
             release(store, job_id)
 
     monkeypatch.setattr(admissions, "release", only_at_the_end)
-    assert_found("slots_are_held_exactly_by_active_jobs")
+    assert_found("slots_are_held_exactly_by_active_jobs", "UNIQUE constraint failed: admissions.job_id")
 
 
 def test_an_owner_that_is_taken_for_dead_because_its_lease_is_over_is_found(

@@ -117,6 +117,9 @@ if TYPE_CHECKING:
         def start(self, launch: Launch) -> Running:
             """Start the program. Raises StartFailed, and then nothing was started and no log remains."""
 
+        def rest(self) -> None:
+            """Give up what is kept for the next start: nothing runs, and none follows at once."""
+
         def find(self, native_id: str, token: str, log: str) -> Found:
             """Find a run that another process started, by what was stored of it.
 

@@ -14,6 +14,12 @@ from inturn.host import clock, faults, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from inturn.host.logs import Streams
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inturn.host.spares import Spares
+
 _TERMINAL = 0
 
 
@@ -22,8 +28,10 @@ class LocalEngine:
 
     name = "local"
 
-    def __init__(self) -> None:
+    def __init__(self, spares: Spares | None = None) -> None:
+        """With `spares`, logs without content are used again: for one that starts run after run."""
         self._is_subreaper = False
+        self._spares = spares
 
     def prepare(self) -> None:
         """Adopt what will be orphaned. Raises OSError."""
@@ -38,10 +46,17 @@ class LocalEngine:
         Raises StartFailed.
         """
         self.prepare()
+        if self._spares is not None and not launch.merge:
+            self._spares.become(launch.log)
         try:
-            return _start(launch)
+            return _start(launch, logs.remove_empty if self._spares is None else self._spares.offer)
         except ValueError as error:  # a NUL byte in an argument, a variable without a name
             raise StartFailed("start_refused", f"the system cannot be given this command: {error}") from error
+
+    def rest(self) -> None:
+        """Remove what is kept for the next start: it will not be soon."""
+        if self._spares is not None:
+            self._spares.discard()
 
     def find(self, native_id: str, token: str, log: str) -> Found:
         """Find a run of another owner, which is dead. See `engines.base.Engine`."""
@@ -50,7 +65,7 @@ class LocalEngine:
         return search.find(native_id, token, log)
 
 
-def _start(launch: Launch) -> LocalRun:
+def _start(launch: Launch, put_by: Callable[[str], None]) -> LocalRun:
     executable = spawn.resolve(launch.argv[0], launch.env.get(b"PATH"), launch.cwd)
     stdin = _TERMINAL if launch.keep_stdin else _open_stdin(launch)
     try:
@@ -72,7 +87,7 @@ def _start(launch: Launch) -> LocalRun:
     who = identity.of_child(pid, before, identity.ticks()) or Identity(pid, 0, clock.boot_id(), 0)
     native = NativeId(who, streams.ids)
     path = os.fsdecode(os.path.join(launch.cwd, executable))
-    return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path)
+    return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path, put_by=put_by)
 
 
 def _spawn(launch: Launch, executable: bytes, stdin: int, streams: Streams) -> int:

@@ -19,6 +19,7 @@ from inturn.host.room import Room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from resource import struct_rusage
     from typing import NamedTuple
 
@@ -121,8 +122,12 @@ class LocalRun:
         log: str,
         executable: str,
         ours: bool = True,
+        put_by: Callable[[str], None] = logs.remove_empty,
     ) -> None:
-        """`ours`: its orphans become our children, so that having none proves that nothing is left."""
+        """`ours`: its orphans become our children, so that having none proves that nothing is left.
+
+        `put_by` is told the stem of the logs when the run is over.
+        """
         self.native_id = native.text()
         self.executable = executable
         self._leader = leader
@@ -131,12 +136,12 @@ class LocalRun:
         self._token = token
         self._stem = log
         self._ours = ours
+        self._put_by = put_by
         self._sampler = Sampler(log, native.log_files)
         self._room = Room(log, native.log_files)
         # A leader that had gone before we came may have left its number to somebody else.
         self._session = native.leader.pid if pidfd >= 0 else None
         self._known: list[Identity] = []
-        self._nobody_left = False
         self._closed = False
 
     def fileno(self) -> int:
@@ -168,13 +173,11 @@ class LocalRun:
             self._known = self._members()
             return bool(self._known) or logs.alive(self._stem, self._native.log_files) == "held"
         if 0 < self._leader.place <= _census.without_orphans:
-            self._nobody_left = True
             return False
         strangers = _strangers()
         for _ in range(_SWEEPS):
             if not strangers:
                 _census.without_orphans = _census.reaped
-                self._nobody_left = True
                 return False
             # Our own children are quickly asked, before one that flees has gone on.
             self._known = tree.bearing(self._token, strangers) or self._members()
@@ -236,7 +239,7 @@ class LocalRun:
             os.close(self._pidfd)
         self._sampler.close(clock.now().wall)
         if over:
-            logs.remove_empty(self._stem, unheld=self._nobody_left)
+            self._put_by(self._stem)
 
     def _members(self) -> list[Identity]:
         leader = self._native.leader

@@ -129,15 +129,12 @@ def is_gone(stem: str) -> bool:
     return os.path.lexists(stem + INDEX) or not os.path.isdir(os.path.dirname(stem))
 
 
-def remove_empty(stem: str, unheld: bool = False) -> None:
-    """Remove those logs that are empty and that no process can write to any more; then an orphaned index.
-
-    `unheld`: it is known that no process of the run is left; else the locks of the logs are asked.
-    """
+def remove_empty(stem: str) -> None:
+    """Remove those logs that are empty and that no process can write to any more; then an orphaned index."""
     kept = False
     for suffix in SUFFIXES:
         try:
-            kept = not _remove_if_empty(stem + suffix, unheld) or kept
+            kept = not _remove_if_empty(stem + suffix) or kept
         except FileNotFoundError:
             continue
         except OSError:  # no descriptor left to look at the lock: an empty file more does no harm
@@ -242,9 +239,9 @@ def _id(found: os.stat_result) -> FileId:
     return found.st_dev, found.st_ino
 
 
-def _remove_if_empty(path: str, unheld: bool) -> bool:
+def _remove_if_empty(path: str) -> bool:
     found = os.lstat(path)
-    if found.st_size or not (unheld or locks.probe(path, *_id(found)) == "free"):
+    if found.st_size or locks.probe(path, *_id(found)) != "free":
         return False
     os.unlink(path)
     return True

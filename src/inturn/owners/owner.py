@@ -63,6 +63,8 @@ class Owner:
         waits = self._work()
         if self.finished():
             return set()
+        if not any(task.live for task in self.tasks):
+            self._tools.engine.rest()
         # Whoever gets ready now does so while our runs have the machine.
         self._tools.store.rouse()
         watched = [fd for task in self.tasks for fd in task.descriptors()]

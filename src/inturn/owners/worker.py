@@ -68,6 +68,7 @@ class Worker(Owner):
         for task in self.tasks:
             task.let_go()
             task.put_away()
+        self._tools.engine.rest()
         with faults.commit("retire", self._tools.store.writing(durable=False)):
             gates.disown(self._tools.store, self._tools.owner)
             owners.retire(self._tools.store, self._tools.owner)

@@ -1,0 +1,72 @@
+"""Empty logs of runs that are over, which become the logs of runs to come.
+
+A short run that prints nothing costs two files, made and removed. Some file systems take long for that: ext4
+without a journal passes over everything that was removed in the last minute, one by one, for each file that
+it makes. To give files other names costs the same everywhere.
+
+Whoever reads logs by their names, as we do, never sees the output of one run in the log of another: a file
+that has content is not taken, and one that has been taken has left its name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from inturn.host import locks
+from inturn.host.logs import SUFFIXES, remove_empty
+
+# More than a worker ends at about the same moment are not worth their names.
+_AT_MOST = 64
+
+
+class Spares:
+    """The spare logs of one process, by their stems."""
+
+    def __init__(self) -> None:
+        self._stems: list[str] = []
+
+    def offer(self, stem: str) -> None:
+        """Keep the logs of a run that is over if all are empty and free; else remove what is empty."""
+        if len(self._stems) < _AT_MOST and all(_is_spare(stem + suffix) for suffix in SUFFIXES):
+            self._stems.append(stem)
+        else:
+            remove_empty(stem)
+
+    def become(self, stem: str) -> None:
+        """Have spare logs, if there are any, be found empty under the names of a new run's logs."""
+        if not self._stems:
+            return
+        spare = self._stems.pop()
+        if not all(_rename(spare + suffix, stem + suffix) for suffix in SUFFIXES):
+            remove_empty(spare)
+
+    def discard(self) -> None:
+        """Remove what has not been used."""
+        while self._stems:
+            remove_empty(self._stems.pop())
+
+
+def _is_spare(path: str) -> bool:
+    """Whether a log is empty and nobody can write to it: its lock is free."""
+    try:
+        found = os.lstat(path)
+        return (
+            stat.S_ISREG(found.st_mode)
+            and found.st_size == 0
+            and locks.probe(path, found.st_dev, found.st_ino) == "free"
+        )
+    except OSError:
+        return False
+
+
+def _rename(spare: str, path: str) -> bool:
+    """Give an empty file another name; False if it cannot have that, or is not empty any more."""
+    try:
+        # What has the name already is somebody else's, and stays.
+        if os.lstat(spare).st_size or os.path.lexists(path):
+            return False
+        os.rename(spare, path)
+    except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made
+        return False
+    return True

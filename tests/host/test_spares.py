@@ -1,0 +1,133 @@
+"""Empty logs of one run become those of the next; what somebody has written, or may yet write, stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inturn.host import logs
+from inturn.host.spares import Spares
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    (tmp_path / "logs").mkdir()
+    return str(tmp_path / "logs")
+
+
+def over(stem: str, out: bytes = b"") -> tuple[tuple[int, int], ...]:
+    """Leave the logs of a run that is over; returns which files they are."""
+    streams = logs.open_streams(stem, merge=False)
+    os.write(streams.out, out)
+    streams.close()
+    return streams.ids
+
+
+def names(place: str) -> list[str]:
+    return sorted(os.listdir(place))
+
+
+def test_empty_logs_become_those_of_the_next_run(place: str) -> None:
+    spares = Spares()
+    files = over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    assert logs.file_ids(place + "/2.1") == files
+    assert names(place) == ["2.1.err", "2.1.out"]
+
+
+def test_the_next_run_opens_them_like_new_ones(place: str) -> None:
+    spares = Spares()
+    files = over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    streams = logs.open_streams(place + "/2.1", merge=False)
+    os.write(streams.out, b"mine")
+    assert streams.ids == files
+    assert logs.alive(place + "/2.1", streams.ids) == "held"
+    streams.close()
+    assert Path(place, "2.1.out").read_bytes() == b"mine"
+
+
+def test_logs_with_content_stay_under_their_name(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1", b"output")
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    assert names(place) == ["1.1.out"]
+    assert Path(place, "1.1.out").read_bytes() == b"output"
+
+
+def test_logs_that_somebody_may_still_write_to_stay_under_their_name(place: str) -> None:
+    spares = Spares()
+    streams = logs.open_streams(place + "/1.1", merge=False)
+    os.close(streams.err)
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    assert names(place) == ["1.1.out"]
+    os.write(streams.out, b"late")
+    os.close(streams.out)
+    assert Path(place, "1.1.out").read_bytes() == b"late"
+
+
+def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    Path(place, "1.1.out").write_bytes(b"by hand")
+    spares.become(place + "/2.1")
+    assert Path(place, "1.1.out").read_bytes() == b"by hand"
+    assert not os.path.exists(place + "/2.1.out")
+
+
+def test_a_name_that_is_taken_is_left_alone(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    Path(place, "2.1.out").write_bytes(b"theirs")
+    os.symlink("/nowhere", place + "/2.1.err")
+    spares.become(place + "/2.1")
+    assert Path(place, "2.1.out").read_bytes() == b"theirs"
+    assert names(place) == ["2.1.err", "2.1.out"]
+
+
+def test_a_link_in_the_place_of_a_log_is_no_spare(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    Path(place, "elsewhere").touch()
+    os.unlink(place + "/1.1.out")
+    os.symlink(place + "/elsewhere", place + "/1.1.out")
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    assert not os.path.lexists(place + "/2.1.out")
+
+
+def test_spare_logs_that_were_pruned_are_not_missed(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    for name in names(place):
+        os.unlink(f"{place}/{name}")
+    spares.become(place + "/2.1")
+    spares.discard()
+    assert names(place) == []
+
+
+def test_where_the_next_directory_is_missing_spare_logs_are_removed(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    spares.offer(place + "/1.1")
+    spares.become(place + "/gone/1000.1")
+    assert names(place) == []
+
+
+def test_what_is_not_used_is_removed(place: str) -> None:
+    spares = Spares()
+    for number in range(100):
+        over(f"{place}/{number}.1")
+        spares.offer(f"{place}/{number}.1")
+    assert 0 < len(names(place)) < 200
+    spares.discard()
+    assert names(place) == []

@@ -180,6 +180,22 @@ def test_leftovers_of_a_stopped_run_share_its_grace_period() -> None:
     )
 
 
+@pytest.mark.parametrize("jump", [0, -HOUR, HOUR])
+def test_while_leftovers_are_ended_a_clock_that_is_set_changes_no_delay_and_no_time_limit(jump: int) -> None:
+    policy = Policy(run_limit=3, failure_limit=3, delay=10 * SECOND)
+    job = stopping(None, runs=1, failures=1, watch=Stopwatch(0, START.wall, START.mono, BOOT))
+    run = running(make_run())._replace(outcome="failure", exit_code=1, finished_at=START.wall)
+    gone = Sight(FAILURE, ended_at=START.mono, term_at=START.mono)
+    now = later(4 * SECOND)._replace(wall=START.wall + 4 * SECOND + jump)
+    event = conclusion(during(job, make_spec(policy=policy), run, gone, now))
+    assert event.due is not None
+    assert event.due.remaining(now) == 6 * SECOND
+    # It was over in time: only what is left of it has taken longer.
+    for limit, kind in ((SECOND, "repeated"), (0, "ended")):
+        found = conclusion(during(job, make_spec(policy=policy, job_timeout=limit), run, gone, now))
+        assert found.kind == kind
+
+
 def test_leftovers_are_left_alone_if_the_user_asked_for_that() -> None:
     event = conclusion(during(spec=make_spec(leave_children=True), sight=Sight(SUCCESS, leftovers=True)))
     assert (event.kind, event.outcome) == ("ended", "success")

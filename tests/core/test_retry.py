@@ -201,7 +201,7 @@ def test_the_delay_after_a_lost_run_is_that_after_a_first_failure(policy: Policy
 def test_the_retry_instant_is_the_end_of_the_run_plus_the_delay() -> None:
     policy = TWO_RETRIES._replace(delay=10 * SECOND)
     seen = later(3 * SECOND)
-    verdict = after(policy, run_with(now=START), now=seen)
+    verdict = after(policy, run_with(now=START), now=seen, since=3 * SECOND)
     assert verdict.due is not None
     assert verdict.due.wall == START.wall + 10 * SECOND
     assert verdict.due.remaining(seen) == 7 * SECOND

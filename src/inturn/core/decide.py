@@ -59,12 +59,13 @@ class Ended(NamedTuple):
 class Sight(NamedTuple):
     """What the owner sees of a run: its end, whether processes are left of it, and what was done to stop it.
 
-    `term_at` and `kill_at` are the monotonic instants of the last TERM and KILL; `halted` says that it was
-    stopped by STOP and not continued since, and `halt_at` when it is to be stopped once more, because one of
-    its processes may have got away.
+    `ended_at` is the monotonic instant at which its end was seen, `term_at` and `kill_at` are those of the
+    last TERM and KILL; `halted` says that it was stopped by STOP and not continued since, and `halt_at` when
+    it is to be stopped once more, because one of its processes may have got away.
     """
 
     ended: Ended | None = None
+    ended_at: int | None = None
     leftovers: bool = False
     term_at: int | None = None
     kill_at: int | None = None
@@ -232,7 +233,8 @@ def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw:
         return _stop(spec, sight, now)
     if run.outcome is None:
         return Step("commit", lose(job, spec, run, False, now, draw))
-    return Step("commit", conclude(job, spec, run, fresh, now, draw))
+    since = None if sight.ended_at is None else now.mono - sight.ended_at
+    return Step("commit", conclude(job, spec, run, fresh, now, draw, since))
 
 
 def _finished(job: Job, spec: Spec, run: Run, sight: Sight, now: Now) -> Run:
@@ -250,10 +252,13 @@ def _finished(job: Job, spec: Spec, run: Run, sight: Sight, now: Now) -> Run:
     )
 
 
-def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: float) -> transitions.Event:
+def conclude(
+    job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: float, since: int | None = None
+) -> transitions.Event:
     """The event that ends the job or sends it back in line after `run`.
 
     `fresh` is the run if its result is recorded by this very event, else None: it has been counted already.
+    `since` is how long ago it ended (µs), if somebody has measured that; else the wall clock tells.
     """
     # A run that had ended by itself before it could be stopped is not repeated for its worker's sake.
     if job.stop_reason == "requeued" and run.outcome == "cancelled":
@@ -261,9 +266,10 @@ def conclude(job: Job, spec: Spec, run: Run, fresh: Run | None, now: Now, draw: 
     counted = job if fresh is None else transitions.count(job, fresh)
     assert run.finished_at is not None
     # The run was over in time or not when it ended: ending its leftovers cannot turn its success around.
-    since = max(now.wall - run.finished_at, 0)
+    if since is None:
+        since = max(now.wall - run.finished_at, 0)
     job_timed_out = spec.job_timeout is not None and job.watch.elapsed(now) - since >= spec.job_timeout
-    verdict = after_run(spec.policy, counted, run, job_timed_out, now, draw)
+    verdict = after_run(spec.policy, counted, run, job_timed_out, now, draw, since)
     if verdict.outcome is not None:
         return transitions.Event("ended", "completed", verdict.reason, verdict.outcome, run=fresh)
     due = verdict.due or Deadline(run.finished_at, now.boot, now.mono)

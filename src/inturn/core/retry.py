@@ -81,11 +81,14 @@ def retryable(policy: Policy, run: Run) -> bool:
     return run.exit_code is not None and _listed(policy.retry_codes, run.exit_code)
 
 
-def after_run(policy: Policy, job: Job, run: Run, job_timed_out: bool, now: Now, draw: float) -> Verdict:
+def after_run(
+    policy: Policy, job: Job, run: Run, job_timed_out: bool, now: Now, draw: float, since: int = 0
+) -> Verdict:
     """What follows `run`, which has ended and is already counted in `job.successes` or `job.failures`.
 
     The order is the article's: cancellation, whole-job timeout, success count, retryability, failure count,
-    run limit, retry deadline. `draw` is a uniform random number in [0, 1) for the jitter.
+    run limit, retry deadline. `draw` is a uniform random number in [0, 1) for the jitter, and `since` is how
+    long ago the run ended (µs).
     """
     if job.stop_reason == "cancelled":
         return Verdict("cancelled", "requested")
@@ -109,7 +112,6 @@ def after_run(policy: Policy, job: Job, run: Run, job_timed_out: bool, now: Now,
         return Verdict("aborted", "retry_deadline")
     if not pause:
         return Verdict(None, None, None)
-    since = max(now.wall - run.finished_at, 0)
     return Verdict(None, None, after(now, max(pause - since, 0))._replace(wall=start))
 
 

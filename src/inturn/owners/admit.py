@@ -31,6 +31,12 @@ class Bidder:
         self._tools = tools
         # It was next in line when it last looked, and is ready: the next look is likely to be its turn.
         self._is_next = False
+        # It was refused in a way that only a change of the store can change.
+        self._refused = False
+
+    def look_again(self) -> None:
+        """The store has changed."""
+        self._refused = False
 
     def request(self, job: Job, now: Now) -> Transition | None:
         """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.
@@ -39,7 +45,7 @@ class Bidder:
         it is. Raises Stale if the job has changed since it was read.
         """
         store = self._tools.store
-        if not (self._is_next or self._worth_asking(job)):
+        if self._refused or not (self._is_next or self._worth_asking(job)):
             return None
         self._is_next = False
         with faults.commit("admit", store.writing()):
@@ -59,6 +65,7 @@ class Bidder:
             return True
         with store.reading():
             if held.load(store).over(job.queue, job.pool):
+                self._refused = True
                 return False
             mine = admissions.request_of(job)
             room, competing = admissions.view(store, mine)
@@ -66,8 +73,9 @@ class Bidder:
         if decision.reason == "full" and all(mine.place <= other.place for other in competing):
             self._tools.engine.prepare()
             self._is_next = True
-        # Whether an older request leaves its offer unanswered is found out with the lock held.
-        return decision.admitted or decision.reason == "yields"
+        # Whether an older request leaves its offer unanswered is found out with the lock held, in time.
+        self._refused = not decision.admitted and decision.reason != "yields"
+        return not self._refused
 
 
 def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now, wake: bool = True) -> Transition:

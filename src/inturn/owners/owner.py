@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from inturn.core.moment import MILLISECOND, SECOND
-from inturn.core.polling import jittered, poll_interval
+from inturn.core.polling import LONGEST_INTERVAL, jittered, poll_interval
 from inturn.errors import InturnError
 from inturn.host import diary, faults, wake
 from inturn.owners import vigil
@@ -41,6 +41,10 @@ class Owner:
         self._fifo = fifo
         self._version = UNREAD
         self._interval = 0
+        # What the store was like at the last round: its version, and our own changes before that round.
+        self._looked_at = (UNREAD, UNREAD)
+        self._due = 0
+        self._told = True
         self._renewed_at = -owners.RENEW_EVERY
         self._sample_at = 0
         self._look_for_store_at = 0
@@ -50,26 +54,52 @@ class Owner:
         self._look_at = tools.now().mono + owners.RENEW_EVERY
 
     def turn(self, extra: Sequence[int] = ()) -> set[int]:
-        """One round: everything that can be done now, then sleep until there may be more.
+        """Do everything that can be done now, if there may be anything; then sleep until there may be more.
 
         Returns those of the `extra` descriptors that have something to tell. Raises InturnError
         `store_unusable` if the store is gone and nothing runs: see `_wind_up`.
         """
+        if not self._is_quiet():
+            self._round()
+            if self.finished():
+                return set()
+        store, now = self._tools.store, self._tools.now()
+        # Whoever gets ready now does so while our runs have the machine.
+        store.rouse()
+        wait = min(jittered(self._interval, self._tools.draw()), self._due - now.mono)
+        watched = [fd for task in self.tasks for fd in task.descriptors()]
+        ready = wake.wait([self._fifo, *watched, *extra], max(wait, 0))
+        self._told = bool(ready)
+        return ready.intersection(extra)
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing can have come up since the last round: most polls of a crowd end here.
+
+        Nobody has told us anything, it is not yet time for anything, and the store is as it was before that
+        round: one that has changed something is followed by another one.
+        """
+        if self._told or self._tools.now().mono >= self._due or self._is_cut_off():
+            return False
+        store = self._tools.store
+        try:
+            return not store.stirred and (store.version(), store.own_changes()) == self._looked_at
+        except InturnError:
+            return False  # The round will meet it as well, and knows what to do.
+
+    def _round(self) -> None:
+        """Do everything that can be done now, and find out when there may be more."""
+        store = self._tools.store
         # Before the store is looked at: a hint that comes later wakes us again.
         wake.drain(self._fifo)
         if self._is_cut_off():
             self._wind_up()
         self._failed = False
+        changes = store.own_changes()
         waits = self._work()
-        if self.finished():
-            return set()
+        self._looked_at = (self._version, changes)
+        self._due = self._tools.now().mono + min(waits, default=LONGEST_INTERVAL)
         if not any(task.live for task in self.tasks):
             self._tools.engine.rest()
-        # Whoever gets ready now does so while our runs have the machine.
-        self._tools.store.rouse()
-        watched = [fd for task in self.tasks for fd in task.descriptors()]
-        ready = wake.wait([self._fifo, *watched, *extra], max(min(waits), 0))
-        return ready.intersection(extra)
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""
@@ -128,9 +158,9 @@ class Owner:
         return not self.tasks
 
     def _observe(self) -> list[int]:
-        """Look at the store; returns when to look again (µs)."""
+        """Look at the store. When to do so again is not for a round to say: see `turn`."""
         self._take_notice()
-        return [jittered(self._interval, self._tools.draw())]
+        return []
 
     def _take_notice(self) -> None:
         """Read again what has changed: whatever others have committed shows in the version of the store."""

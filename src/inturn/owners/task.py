@@ -6,18 +6,17 @@ for it, and which descriptors would tell earlier.
 
 from __future__ import annotations
 
-# Not `signal`, which would bring `enum` into every waiting supervisor.
-import _signal  # type: ignore[import-not-found]
 import os
 
 from inturn.core import decide, transitions
 from inturn.core.job import Job, Run
-from inturn.core.moment import MILLISECOND, MINUTE, Stopwatch
+from inturn.core.moment import MILLISECOND, Stopwatch
 from inturn.engines.base import StartFailed
 from inturn.host import faults
 from inturn.owners.admit import Bidder
 from inturn.owners.gatekeeper import Gatekeeper
 from inturn.owners.launching import launch_of, stem_of
+from inturn.owners.signals import Signals
 from inturn.store import jobs, owners, settle, specs  # noqa: F401 - settle: once it is wanted, it may be newer
 from inturn.store.transaction import Stale
 
@@ -35,11 +34,6 @@ LEFTOVER_INTERVAL = 10 * MILLISECOND
 
 # How long a run may go unbound (µs). Many a run is over by then: its start and its end are one commit.
 BIND_AFTER = 5 * MILLISECOND
-
-# When a paused run is stopped once more (µs), in case that one of its processes has got away: at first, and
-# after ever longer pauses as long as none has.
-HALT_AGAIN = 50 * MILLISECOND
-HALT_AGAIN_AT_MOST = MINUTE
 
 
 class Task:
@@ -62,7 +56,7 @@ class Task:
         # Until when the store need not know which process the run is; None if it does.
         self._bind_at: int | None = None
         self._sight = decide.Sight()
-        self._halt_pause = 0
+        self._signals = Signals()
         self._load_gates()
 
     @property
@@ -99,6 +93,7 @@ class Task:
 
     def reload(self) -> None:
         """Read the job again, since the store has changed."""
+        self._bidder.look_again()
         fresh = jobs.load(self._store, self.job.id)
         if fresh is None:  # it was cancelled and pruned since we looked
             self.job = self.job._replace(owner=None)
@@ -181,7 +176,7 @@ class Task:
         assert self._run is not None
         if self._running is None:
             return decide.Step("launch" if self._reserved == self._run.number else "find")
-        self._look_at_run()
+        self._look_at_run(now)
         if self._bind_at is not None:
             wait = self._bind_at - now.mono
             unhurried = wait > 0 and self.job.phase == "starting" and self._sight.ended is None
@@ -191,12 +186,13 @@ class Task:
             return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
         return step
 
-    def _look_at_run(self) -> None:
+    def _look_at_run(self, now: Now) -> None:
         assert self._running is not None
         ended = self._running.poll()
         if ended is not None:
             leftovers = not self._spec.leave_children and self._running.leftovers()
-            self._sight = self._sight._replace(ended=ended, leftovers=leftovers)
+            seen = now.mono if self._sight.ended_at is None else self._sight.ended_at
+            self._sight = self._sight._replace(ended=ended, ended_at=seen, leftovers=leftovers)
             if self._run is not None and self._running.log_incomplete:
                 self._run = self._run._replace(log_incomplete=1)
 
@@ -223,7 +219,8 @@ class Task:
         elif step.kind == "bind":
             self._bind(now)
         else:
-            self._signal(step.kind, now)
+            assert self._running is not None
+            self._sight = self._signals.send(step.kind, self._running, self._sight, now)
         return False
 
     def _commit(self, event: transitions.Event, now: Now) -> None:
@@ -263,7 +260,7 @@ class Task:
         """
         if self._running is None or self._run is None or not self.holds_slots or self.done:
             return []
-        self._look_at_run()
+        self._look_at_run(now)
         if self._sight.ended is None or (self._bind_at is not None and self.job.phase != "starting"):
             return []
         chain = [] if self._bind_at is None else [self._started(now)]
@@ -378,23 +375,3 @@ class Task:
         with faults.commit("identify", self._store.writing(durable=False)):
             jobs.identify(self._store, run, self._tools.owner)
         self._bind_at = None
-
-    def _signal(self, how: str, now: Now) -> None:
-        """STOP, CONT, TERM or KILL the whole run; a stopped process hears TERM only once it goes on."""
-        assert self._running is not None
-        faults.point("signal." + how)
-        if how == "halt":
-            still = self._running.signal_tree(_signal.SIGSTOP) and self._sight.halted
-            self._halt_pause = min(2 * self._halt_pause, HALT_AGAIN_AT_MOST) if still else HALT_AGAIN
-            self._sight = self._sight._replace(halted=True, halt_at=now.mono + self._halt_pause)
-        elif how == "continue":
-            self._running.signal_tree(_signal.SIGCONT)
-            self._sight = self._sight._replace(halted=False)
-        elif how == "terminate":
-            self._running.signal_tree(_signal.SIGTERM)
-            self._running.signal_tree(_signal.SIGCONT)
-            self._sight = self._sight._replace(term_at=now.mono)
-        else:
-            self._running.signal_tree(_signal.SIGKILL)
-            self._sight = self._sight._replace(kill_at=now.mono)
-        faults.point("signalled." + how)

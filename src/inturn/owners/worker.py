@@ -164,6 +164,10 @@ class Worker(Owner):
     def _waits_for_others(self) -> bool:
         return True
 
+    def _is_quiet(self) -> bool:
+        """A worker has deadlines of jobs in mind that nobody owns, and looks for them in each round."""
+        return False
+
     def _has_room(self) -> bool:
         return self._free_places() > 0
 

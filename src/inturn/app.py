@@ -1,4 +1,4 @@
-"""The composition root: the only file that names every concrete part and puts them together."""
+"""The composition root: with `inturn.supervision`, the only file that names every concrete part."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
 
     from inturn.core.spec import Submission
     from inturn.host.paths import State
-    from inturn.host.spares import Spares
     from inturn.owners.recover import Finding
-    from inturn.owners.tools import Tools
     from inturn.owners.worker import Orders
     from inturn.service.context import Context
     from inturn.store.db import Store
@@ -58,9 +56,10 @@ def open_context(
 
 
 def _open(path: str, create: bool) -> Store:
+    from inturn.host import wake
     from inturn.store.db import open_store
 
-    return open_store(path, _ringer(path), create)
+    return open_store(path, wake.ringer(path), create)
 
 
 def _prepare(path: str, create: bool, notice: Callable[[str], None]) -> State:
@@ -82,17 +81,6 @@ def _prepare(path: str, create: bool, notice: Callable[[str], None]) -> State:
     for warning in paths.check_store_dir(path):
         notice(warning)
     return state
-
-
-def _ringer(directory: str) -> Callable[[Iterable[str]], None]:
-    """Tell owners, by their tokens, that a commit concerns them."""
-    from inturn.host import paths, wake
-
-    def ring(tokens: Iterable[str]) -> None:
-        for token in tokens:
-            wake.ring(paths.owner_files(directory, token)[1])
-
-    return ring
 
 
 def supervisor_command() -> tuple[str, ...]:
@@ -181,6 +169,15 @@ def _tend(context: Context, store: Store, job_ids: Collection[int]) -> None:
         _tidy(context, store, thorough=True)
 
 
+def bury_the_dead(store: Store, directory: str) -> None:
+    """Recover on behalf of an owner that is held up by somebody who has died."""
+    from inturn.host import clock
+    from inturn.service.context import Context
+
+    context = Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None)
+    _in_passing(lambda: recover(context))
+
+
 def _in_passing(settle: Callable[[], object]) -> None:
     """Do what is not what was asked for: whoever comes next tries again, and no call fails for it."""
     from inturn.errors import InturnError
@@ -190,126 +187,6 @@ def _in_passing(settle: Callable[[], object]) -> None:
         settle()
     except (InturnError, CommitUnknown, OSError):
         pass
-
-
-def run_supervisor(directory: str, token: str) -> None:
-    """The life of a supervisor process, from its first instruction in our code to its end.
-
-    It waits for the submitting process to say that the job is stored; if that process died instead, it looks
-    for a job of its own all the same.
-    """
-    from inturn.host import detach, diary, faults
-    from inturn.owners import acceptance  # noqa: F401 - loaded while the submitting process does its part
-    from inturn.store import db  # noqa: F401
-
-    _settle_down()
-    faults.point("supervisor.started")
-    os.read(detach.GO_FD, 1)
-    os.close(detach.GO_FD)
-
-    def answer(message: bytes) -> None:
-        try:
-            os.write(detach.ANSWER_FD, message)
-        finally:
-            os.close(detach.ANSWER_FD)
-
-    with diary.keep(directory):
-        _supervise(directory, token, answer)
-
-
-def run_nursery(directory: str, token: str, count: int) -> None:
-    """Fork `count` supervisors, and end: each waits for its job as a single one would."""
-    import select  # noqa: F401 - this and some more is loaded once, and shared by all
-
-    from inturn import conditions  # noqa: F401
-    from inturn.engines import local  # noqa: F401
-    from inturn.host import brood, detach, diary, faults, paths
-    from inturn.owners import owner, supervisor  # noqa: F401
-    from inturn.store import db  # noqa: F401
-
-    _settle_down()
-    os.close(detach.LOCK_FD)
-
-    def live(number: int, hatched: Callable[[], None]) -> None:
-        own = brood.token_of(token, number)
-        lock_path, _ = paths.owner_files(directory, own)
-        _, lock = brood.lock_of(lock_path)
-        faults.point("nursling.locked")
-        brood.report(detach.ANSWER_FD, brood.HATCHED, number, lock)
-        hatched()
-        faults.point("nursling.reported")
-        os.read(detach.GO_FD, 1)  # ends when the submitting process has closed it
-        os.close(detach.GO_FD)
-
-        def answer(message: bytes) -> None:
-            try:
-                if message == detach.READY:
-                    brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
-            finally:
-                os.close(detach.ANSWER_FD)
-
-        with diary.keep(directory):
-            _supervise(directory, own, answer)
-
-    hatched = brood.hatch(count, live)
-    if hatched < count:
-        brood.report(detach.ANSWER_FD, brood.REFUSED, hatched, (0, 0))
-
-
-def _settle_down() -> None:
-    """Give up what came along from the submitting process: descriptors, directory, umask."""
-    from inturn.host import detach
-
-    detach.keep_to_ourselves()
-    os.chdir("/")
-    os.umask(0o077)
-
-
-def _supervise(directory: str, token: str, answer: Callable[[bytes], None]) -> None:
-    """Take over the job that was stored in the name of `token`, run it to its end, leave nothing behind."""
-    from inturn.host import clock, detach, faults, paths, wake
-    from inturn.owners import acceptance
-    from inturn.store import owners
-    from inturn.store.db import open_store
-
-    faults.point("supervisor.told")
-    lock_path, fifo_path = paths.owner_files(directory, token)
-    try:
-        store = open_store(directory, _ringer(directory), create=False)
-        me = owners.by_token(store, token)
-        if me is None:  # nothing was stored
-            faults.point("supervisor.unneeded")
-            paths.discard(lock_path)
-            return
-        fifo = wake.create(fifo_path)
-        faults.point("supervisor.present")
-        acceptance.accept(store, me.id, clock.now())
-        faults.point("supervisor.accepted")
-    except Exception as error:
-        _tell(answer, str(error).encode("utf-8", "replace")[:4000] or b"it failed")
-        raise
-    _tell(answer, detach.READY)
-    faults.point("supervisor.answered")
-    # At once: what is loaded when the job starts might be that of a newer version.
-    from inturn.owners import supervisor
-    from inturn.owners.owner import Owner
-
-    tools = _tools(store, directory, me.id)
-    owner = Owner(tools, fifo)
-    if supervisor.take_over(tools, owner):
-        supervisor.supervise(owner)
-    faults.point("supervisor.done")
-    supervisor.say_goodbye(tools)
-    store.close()
-    faults.point("supervisor.left")
-    paths.discard(fifo_path, lock_path)
-
-
-def _tell(answer: Callable[[bytes], None], message: bytes) -> None:
-    try:
-        answer(message)
-    except BrokenPipeError:
-        pass  # Whoever submitted the job has gone meanwhile; it is ours all the same.
 
 
 def run_foreground(context: Context, submission: Submission) -> int:
@@ -323,6 +200,7 @@ def run_foreground(context: Context, submission: Submission) -> int:
     from inturn.owners.foreground import Foreground
     from inturn.owners.presence import Presence
     from inturn.service import intake
+    from inturn.supervision import equip
 
     store = context.store
     assert store is not None
@@ -339,7 +217,7 @@ def run_foreground(context: Context, submission: Submission) -> int:
                     f"job {twin.job_id} is under way with this key, and has another owner",
                     f"Wait for its end: inturn wait {twin.job_id}",
                 ) from None
-        tools = _tools(store, context.directory, me)._replace(keep_stdin=True)
+        tools = equip(store, context.directory, me)._replace(keep_stdin=True)
         owner = Foreground(tools, here.fifo)
         here.on_stop_signals(owner.interrupt)
         if supervisor.take_over(tools, owner):
@@ -356,6 +234,7 @@ def run_worker(context: Context, orders: Orders) -> None:
     from inturn.host.spares import Spares
     from inturn.owners.presence import Presence
     from inturn.owners.worker import Worker
+    from inturn.supervision import equip
 
     store = context.store
     assert store is not None
@@ -366,21 +245,7 @@ def run_worker(context: Context, orders: Orders) -> None:
         with faults.commit("present", store.writing()):
             me = here.register(store, "worker", context.now())
         worker = Worker(
-            _tools(store, context.directory, me, Spares())._replace(alone=False), here.fifo, orders
+            equip(store, context.directory, me, Spares())._replace(alone=False), here.fifo, orders
         )
         here.on_stop_signals(worker.ask_to_stop)
         worker.work()
-
-
-def _tools(store: Store, directory: str, owner: int, spares: Spares | None = None) -> Tools:
-    from inturn.engines.local import LocalEngine
-    from inturn.host import clock
-    from inturn.owners.tools import Tools
-
-    def bury_the_dead() -> None:
-        from inturn.service.context import Context
-
-        context = Context(directory, store, clock.now, "", "", supervisor_command(), lambda _: None)
-        _in_passing(lambda: recover(context))
-
-    return Tools(store, LocalEngine(spares), clock.now, clock.draw, directory, owner, bury_the_dead)

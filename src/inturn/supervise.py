@@ -12,7 +12,7 @@ if __name__ == "__main__":
     # What is loaded stays: to look for garbage among it so often is in vain.
     gc.set_threshold(20_000)
     sys.path[:] = [*sys.argv[1].split(":"), *sys.path[1:]]
-    from inturn.app import run_nursery, run_supervisor
+    from inturn.supervision import run_nursery, run_supervisor
 
     if len(sys.argv) > 4:
         run_nursery(sys.argv[2], sys.argv[3], int(sys.argv[4]))

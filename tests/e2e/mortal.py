@@ -48,12 +48,12 @@ def main() -> int:
 
 
 def _supervise(directory: str, token: str, count: str = "") -> int:
-    from inturn import app
+    from inturn import supervision
 
     if count:
-        app.run_nursery(directory, token, int(count))
+        supervision.run_nursery(directory, token, int(count))
     else:
-        app.run_supervisor(directory, token)
+        supervision.run_supervisor(directory, token)
     return 0
 
 

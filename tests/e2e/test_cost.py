@@ -33,7 +33,6 @@ binascii: the checksum of an environment, and of a migration
 errno: which error of the system it was
 fcntl: locks
 inturn: the version
-inturn.app: puts the parts together
 inturn.core: the package
 inturn.core.admission: who may have slots
 inturn.core.held: queues and pools that are paused as a whole
@@ -63,6 +62,7 @@ inturn.store.transaction: the one helper
 """
 
 ANY_COMMAND = """
+inturn.app: puts the parts together
 inturn.cli.main: the frame
 inturn.cli.options: takes words apart
 inturn.cli.output: prints
@@ -142,6 +142,7 @@ inturn.owners.admit: asks for slots
 inturn.owners.gatekeeper: what a job waits for
 inturn.owners.launching: what the engine is told
 inturn.owners.owner: rounds of work and sleep
+inturn.owners.signals: tells a run to end
 inturn.owners.supervisor: its life
 inturn.owners.task: its job
 inturn.owners.tools: what it works with
@@ -149,6 +150,7 @@ inturn.owners.vigil: looks whether somebody has died who is in the way
 inturn.owners: the package
 inturn.store.owners: the registry
 inturn.store.settle: what follows from the end of a job
+inturn.supervision: puts a supervisor together
 os: the system
 posixpath: wanted by `os`
 select: sleeps
@@ -177,6 +179,26 @@ _signal.signal(_signal.SIGUSR1, show)
 script = sys.argv.pop(1)
 with open(script) as file:
     exec(compile(file.read(), script, "exec"))
+"""
+
+# A process that forks supervisors; when one of these is asked to, it writes down what it has loaded itself.
+SHOW_WHAT_CAME_AFTER_THE_FORK = """
+import os, sys
+import _signal
+fork, loaded = os.fork, set()
+def forking():
+    pid = fork()
+    if not pid:
+        loaded.update(sys.modules)
+    return pid
+os.fork = forking
+def show(*_):
+    with open({file!r}, "w") as file:
+        file.write(" ".join(set(sys.modules) - loaded) + " .")
+_signal.signal(_signal.SIGUSR1, show)
+sys.path[:0] = sys.argv[2].split(":")
+from inturn.supervision import run_nursery
+run_nursery(sys.argv[3], sys.argv[4], int(sys.argv[5]))
 """
 
 MIB = 1024  # in the units of smaps_rollup
@@ -309,8 +331,22 @@ def test_thirty_waiting_supervisors_keep_five_megabytes_each_at_most(cli: Cli) -
     assert_frugal(pids, most=5)
 
 
+def test_a_supervisor_of_an_array_loads_nothing_itself(cli: Cli, context: Context) -> None:
+    file = cli.root / "modules"
+    python, *flags, _, libraries = context.supervisor
+    program = SHOW_WHAT_CAME_AFTER_THE_FORK.format(file=str(file))
+    nursery = (python, *flags, "-c", program, "nursery", libraries)
+    submit.run(context._replace(supervisor=nursery), [delayed(cli)] * 2)
+    pid = supervisors(cli)[0]
+    os.kill(pid, signal.SIGUSR1)
+    found = until(
+        lambda: file.exists() and file.read_text().endswith(" .") and file.read_text(), "its answer"
+    )
+    assert found == " .", "what each loads by itself, each keeps in memory by itself"
+
+
 def test_the_supervisors_of_an_array_share_most_of_their_memory(cli: Cli, context: Context) -> None:
     submit.run(context, [delayed(cli)] * 30)
     pids = supervisors(cli)
     assert len(pids) == 30
-    assert_frugal(pids, most=3.5)
+    assert_frugal(pids, most=2.75)

@@ -418,9 +418,9 @@ def test_of_many_jobs_all_or_none_are_stored(cli: Cli, context: Context) -> None
 NURSERY = """
 import os, sys
 sys.path[:0] = sys.argv[2].split(":")
-from inturn import app
+from inturn import supervision
 {trouble}
-app.run_nursery(sys.argv[3], sys.argv[4], int(sys.argv[5]))
+supervision.run_nursery(sys.argv[3], sys.argv[4], int(sys.argv[5]))
 """
 
 ONE_FORK_REFUSED = """
@@ -434,12 +434,12 @@ os.fork = refused
 """
 
 ONLY_ONE_TAKES_OVER = """
-supervise = app._supervise
-def dying(directory, token, answer):
+supervise = supervision._supervise
+def dying(directory, token, *rest):
     if not token.endswith(".1"):
         os._exit(1)
-    supervise(directory, token, answer)
-app._supervise = dying
+    supervise(directory, token, *rest)
+supervision._supervise = dying
 """
 
 

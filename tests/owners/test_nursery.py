@@ -57,3 +57,45 @@ def test_if_somebody_is_killed_while_they_come_nothing_is_submitted(
         submit.run(troubled(context, trouble), [submission(cli) for _ in range(3)])
     assert raised.value.code == "submission_failed"
     assert cli.run("list", "--all", "--json").data == []
+
+
+# Dies when it has begun to accept the jobs.
+THE_NURSERY_IS_KILLED_LATER = """
+from inturn.host import faults
+nursery = os.getpid()
+faults.arm("task.accepted.commit", lambda: os.getpid() != nursery or os.kill(nursery, 9), None)
+"""
+
+# One says to nobody that it is present, and goes on.
+ONE_IS_SILENT = """
+from inturn.host import brood
+brood.PATIENCE = 100_000
+supervise = supervision._supervise
+def silent(directory, token, answer, present):
+    supervise(directory, token, answer, (lambda: None) if token.endswith(".1") else present)
+supervision._supervise = silent
+"""
+
+
+def acceptances(context: Context) -> list[int]:
+    """How many jobs were accepted, instant by instant."""
+    assert context.store is not None
+    rows = context.store.execute("SELECT count(*) FROM events WHERE kind = 'accepted' GROUP BY at")
+    return sorted(count for (count,) in rows)
+
+
+def test_the_jobs_of_many_are_accepted_at_once(cli: Cli, context: Context) -> None:
+    submit.run(context, [submission(cli) for _ in range(3)])
+    assert acceptances(context) == [3]
+    cli.run("wait", 1, 2, 3).check()
+
+
+@pytest.mark.parametrize(
+    "trouble", [THE_NURSERY_IS_KILLED_LATER, ONE_IS_SILENT], ids=["the nursery is killed", "one is silent"]
+)
+def test_who_is_not_accepted_with_the_others_does_it_alone(cli: Cli, context: Context, trouble: str) -> None:
+    submit.run(troubled(context, trouble), [submission(cli) for _ in range(3)])
+    found = acceptances(context)
+    assert sum(found) == 3
+    assert len(found) > 1, "all have been accepted at once"
+    cli.run("wait", 1, 2, 3).check()

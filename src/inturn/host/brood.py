@@ -9,7 +9,7 @@ import gc
 import os
 import struct
 
-from inturn.host import faults, identity, locks
+from inturn.host import faults, identity, locks, wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ ACCEPTED = 2  # it has taken its job over
 REFUSED = 3  # the number is how many have hatched: the system gives no more processes, or some have died
 
 _REPORT = struct.Struct("<BIQQ96s")
+# How long those that are present wait for the next one (µs).
+PATIENCE = 2_000_000
+
+_NUMBER = struct.Struct("<I")
 _REPORTS_AT_ONCE = 512
 
 
@@ -40,46 +44,84 @@ def token_of(token: str, number: int) -> str:
     return f"{token}.{number}"
 
 
-def hatch(count: int, live: Callable[[int, Callable[[], None]], None]) -> int:
+def hatch(
+    count: int,
+    live: Callable[[int, Callable[[], None], Callable[[], None]], None],
+    meanwhile: Callable[[int], None],
+) -> int:
     """Fork `count` processes, each a session of its own that calls `live` and ends with it.
 
-    `live` gets its number, and what it is to call when it has hatched. Returns how many have: fewer if the
-    system refuses another process, or if one has died before. What the parent has loaded is frozen first: the
-    garbage collector would otherwise write to every page, and nothing of it would be shared.
+    `live` gets its number, what it is to call when it has hatched, and what it is to call when it is present:
+    it then sleeps until the parent has done its part, or has died. That part is `meanwhile`, called once all
+    have hatched with the descriptor for `present`.
+
+    Returns how many have hatched: fewer than `count` if the system refuses another process, or if one has
+    died before. What the parent has loaded is frozen first: the garbage collector would otherwise write to
+    every page, and nothing of it would be shared.
     """
     gc.collect()
     gc.freeze()
     shells, shell = os.pipe()
+    voices, voice = os.pipe()
+    word, parent = os.pipe()
     for number in range(count):
         try:
             pid = os.fork()
         except OSError:
             break
         if pid == 0:
-            os.close(shells)
-            _live(number, shell, live)
+            for fd in (shells, voices, parent):
+                os.close(fd)
+            _live(number, shell, voice, word, live)
         faults.point("nursery.forked")
     os.close(shell)
+    os.close(voice)
     # Ends when nobody is left who has neither hatched nor died.
     hatched = 0
     while data := os.read(shells, count):
         hatched += len(data)
     os.close(shells)
+    if hatched == count:
+        meanwhile(voices)
+    os.close(parent)
     return hatched
 
 
-def _live(number: int, shell: int, live: Callable[[int, Callable[[], None]], None]) -> NoReturn:
+def _live(
+    number: int,
+    shell: int,
+    voice: int,
+    word: int,
+    live: Callable[[int, Callable[[], None], Callable[[], None]], None],
+) -> NoReturn:
     def hatched() -> None:
         os.write(shell, b".")
         os.close(shell)
 
+    def present() -> None:
+        try:
+            os.write(voice, _NUMBER.pack(number))
+        except BrokenPipeError:
+            pass  # The parent has died, or waits no longer.
+        os.close(voice)
+        os.read(word, 1)  # ends when the parent has closed it
+        os.close(word)
+
     status = 1
     try:
         os.setsid()
-        live(number, hatched)
+        live(number, hatched, present)
         status = 0
     finally:
         os._exit(status)
+
+
+def present(voices: int) -> list[int]:
+    """The numbers of those that are present: as soon as all are who have not died, or for some time none."""
+    told = b""
+    while wake.wait([voices], PATIENCE) and (data := os.read(voices, _NUMBER.size * _REPORTS_AT_ONCE)):
+        told += data
+    return [number for (number,) in _NUMBER.iter_unpack(told)]
 
 
 def report(fd: int, kind: int, number: int, lock: tuple[int, int]) -> None:

@@ -87,11 +87,13 @@ def keep_inherited_from_children() -> None:
                 pass  # It was the one that listed them.
 
 
-def keep_to_ourselves() -> None:
-    """In the detached process: close what came along from the submitter's shell, and pass nothing on.
+def settle_down() -> None:
+    """In the detached process: give up what came along from the submitter: descriptors, directory, umask.
 
-    Above all not the lock: a target that held it would be taken for its owner.
+    The lock above all is not passed on: a target that held it would be taken for its owner.
     """
     os.closerange(ANSWER_FD + 1, 1 << 20)
     for fd in (LOCK_FD, GO_FD, ANSWER_FD):
         os.set_inheritable(fd, False)
+    os.chdir("/")
+    os.umask(0o077)

@@ -12,7 +12,7 @@ from inturn.host import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _LONGEST_POLL_MS = 2**31 - 1  # poll(2) takes an int: 24 days
 _WHOLE_PIPE = 65_536  # bytes that a pipe holds unless told otherwise
@@ -51,6 +51,16 @@ def ring(path: str) -> None:
         pass
     finally:
         os.close(fd)
+
+
+def ringer(directory: str) -> Callable[[Iterable[str]], None]:
+    """What wakes owners of a store by their tokens, to be called after a commit that concerns them."""
+
+    def ring_all(tokens: Iterable[str]) -> None:
+        for token in tokens:
+            ring(paths.owner_files(directory, token)[1])
+
+    return ring_all
 
 
 def drain(fd: int) -> None:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from inturn.core import transitions
 from inturn.host import faults
-from inturn.store import gates, jobs
+from inturn.store import gates, jobs, owners
 from inturn.store.transaction import CommitUnknown, Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from inturn.core.job import Job
     from inturn.core.moment import Now
     from inturn.store.db import Store
+
+# So many jobs are accepted in one transaction: others want to write as well.
+AT_ONCE = 100
 
 
 def accept(store: Store, owner: int, now: Now) -> None:
@@ -34,9 +39,26 @@ def accept(store: Store, owner: int, now: Now) -> None:
                     raise
 
 
+def accept_all(store: Store, tokens: Sequence[str], clock: Callable[[], Now]) -> None:
+    """Accept what was submitted in the names of many owners, on their behalf and in few transactions.
+
+    Raises InturnError or CommitUnknown if that cannot be stored: then each may still do it itself.
+    """
+    for start in range(0, len(tokens), AT_ONCE):
+        with faults.commit("task", store.writing(), "accepted"):
+            now = clock()
+            present = [owners.by_token(store, token) for token in tokens[start : start + AT_ONCE]]
+            found = [job for one in present if one is not None for job in jobs.owned_by(store, one.id)]
+            fresh = [job for job in found if job.phase == "submitting"]
+            jobs.commit(store, [_accepted(store, job, now) for job in fresh], now)
+
+
 def _accept(store: Store, owner: int, job: Job, now: Now) -> None:
-    gated = gates.edges(store, job.id) or gates.conditions(store, job.id)
-    event = transitions.Event("accepted", "waiting" if gated else "queued")
-    transition = transitions.apply(job, event, now)
-    with faults.commit("task", store.writing(), event.kind):
+    transition = _accepted(store, job, now)
+    with faults.commit("task", store.writing(), transition.event.kind):
         jobs.commit(store, [transition], now, owner)
+
+
+def _accepted(store: Store, job: Job, now: Now) -> transitions.Transition:
+    gated = gates.edges(store, job.id) or gates.conditions(store, job.id)
+    return transitions.apply(job, transitions.Event("accepted", "waiting" if gated else "queued"), now)

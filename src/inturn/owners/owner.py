@@ -258,8 +258,9 @@ class Owner:
             return []
         now = self._tools.now()
         if now.mono >= self._look_at:
-            self._look_at = now.mono + jittered(max(owners.RENEW_EVERY, self._interval), self._tools.draw())
             tools = self._tools
+            pause = max(owners.RENEW_EVERY, vigil.POLLS_BETWEEN_LOOKS * self._interval)
+            self._look_at = now.mono + jittered(pause, tools.draw())
             if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
                 tools.bury_the_dead()
                 # What was theirs shows in no version that others have made.

@@ -130,11 +130,9 @@ def insert_gates(
     store: Store, job_id: int, edges: Mapping[int, tuple[str, ...]], conditions: Iterable[Condition]
 ) -> None:
     """Store what one new job waits for, in the present transaction."""
-    newcomers.insert_gates(
-        store,
-        [(job_id, parent, outcomes) for parent, outcomes in edges.items()],
-        [condition._replace(job_id=job_id) for condition in conditions],
-    )
+    own = [condition._replace(job_id=job_id) for condition in conditions]
+    newcomers.insert_gates(store, [(job_id, parent, outcomes) for parent, outcomes in edges.items()], own)
+    store.execute("UPDATE jobs SET conditional = ? WHERE id = ?", (int(bool(own)), job_id))
 
 
 def add_job(

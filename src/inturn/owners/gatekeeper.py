@@ -41,14 +41,14 @@ class Gatekeeper:
         """
         return self.acted_upon and self._seen.issuperset(self._pending)
 
-    def load(self) -> None:
-        """Read the gates of a job that waits."""
+    def load(self, conditional: bool) -> None:
+        """Read the gates of a job that waits; `conditional`: whether it has wait conditions."""
         edges = gates.edges(self._store, self._job_id)
         if edges != self.edges:
             self.acted_upon = False  # They may let it into the line.
         self.edges = edges
-        self.conditions = gates.conditions(self._store, self._job_id)
-        if self.conditions:
+        if conditional:
+            self.conditions = gates.conditions(self._store, self._job_id)
             # Most jobs have none. Not when one is due: it might be that of a newer version by then.
             from inturn import conditions  # noqa: F401
             from inturn.owners import remains  # noqa: F401

@@ -29,6 +29,9 @@ AFTER_ERROR = 200 * MILLISECOND
 # How often an owner looks whether its store is still there (µs).
 LOOK_FOR_STORE_EVERY = SECOND
 
+# How often an owner counts how many there are (µs).
+COUNT_EVERY = SECOND
+
 UNREAD = -1
 
 
@@ -41,6 +44,7 @@ class Owner:
         self._fifo = fifo
         self._version = UNREAD
         self._interval = 0
+        self._counted_at = -COUNT_EVERY
         # What the store was like at the last round: its version, and our own changes before that round.
         self._looked_at = (UNREAD, UNREAD)
         self._due = 0
@@ -173,11 +177,18 @@ class Owner:
                     task.reload()
             return
         was_unread, self._version = self._version == UNREAD, version
-        self._interval = poll_interval(owners.count_live(store))
+        self._find_interval()
         for task in self.tasks:
             task.reload()
         if was_unread:
             self._find_own_jobs()
+
+    def _find_interval(self) -> None:
+        """The larger the crowd, the rarer its looks; and a crowd is not counted at each of them."""
+        now = self._tools.now().mono
+        if now - self._counted_at >= COUNT_EVERY:
+            self._counted_at = now
+            self._interval = poll_interval(owners.count_live(self._tools.store))
 
     def ask_to_stop(self) -> None:
         """Begin nothing more. The owner of one job has nothing else to begin."""

@@ -94,6 +94,9 @@ class Task:
     def reload(self) -> None:
         """Read the job again, since the store has changed."""
         self._bidder.look_again()
+        if not (self.holds_slots or self.live) and jobs.is_at(self._store, self.job):
+            self._load_gates()  # A receipt is no change of the job.
+            return
         fresh = jobs.load(self._store, self.job.id)
         if fresh is None:  # it was cancelled and pruned since we looked
             self.job = self.job._replace(owner=None)
@@ -114,7 +117,7 @@ class Task:
 
     def _load_gates(self) -> None:
         if self.job.phase in ("submitting", "waiting"):
-            self._gates.load()
+            self._gates.load(bool(self.job.conditional))
 
     def cancel(self) -> None:
         """Cancel the job: at once if it has no target, else by stopping that."""

@@ -48,6 +48,12 @@ def load(store: Store, job_id: int) -> Job | None:
     return None if row is None else job_from(row)
 
 
+def is_at(store: Store, job: Job) -> bool:
+    """Whether a job is still where it was when it was read: no transition since, and no other owner."""
+    found = store.row("SELECT revision, epoch FROM jobs WHERE id = ?", (job.id,))
+    return bool(found == (job.revision, job.epoch))
+
+
 def load_run(store: Store, job_id: int, number: int) -> Run | None:
     """One run of a job, or None."""
     row = store.row(SELECT_RUN + " WHERE job_id = ? AND number = ?", (job_id, number))

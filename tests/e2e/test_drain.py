@@ -382,3 +382,20 @@ def test_each_output_is_found_in_its_own_job_and_no_empty_log_is_left(cli: Cli, 
         assert sorted(cli.run("logs", job).text.splitlines()) == [f"err {number}", f"out {number}"]
     left = [path.name for path in (cli.store / "logs").rglob("*.*") if not path.stat().st_size]
     assert left == []
+
+
+def test_what_is_left_of_a_job_writes_to_no_other_jobs_log(cli: Cli) -> None:
+    """It opens the log anew, which takes no lock, and closes what it had inherited."""
+    late = "until [ -e go ]; do sleep 0.02; done; echo LATE; touch written"
+    script = f"({late}) >/dev/stdout 2>/dev/null </dev/null &"
+    left = cli.run("add", "--leave-children", "-c", script).id
+    others = [cli.run("add", "-c", "true").id for _ in range(4)]
+    others.append(hold(cli, "add", "last"))
+    worker = start(cli, "--drain")
+    cli.wait_phase(others[-1], "running")
+    (cli.root / "go").touch()
+    until(lambda: (cli.root / "written").exists(), "the late output")
+    let_go(cli, "last")
+    ended(worker)
+    assert [cli.run("logs", job).text for job in others] == [""] * 5
+    assert outcomes(cli, left, *others) == ["success"] * 6

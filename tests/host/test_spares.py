@@ -72,6 +72,15 @@ def test_logs_that_somebody_may_still_write_to_stay_under_their_name(place: str)
     assert Path(place, "1.1.out").read_bytes() == b"late"
 
 
+def test_logs_with_an_index_are_no_spare_though_what_was_written_was_taken_back(place: str) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    Path(place, "1.1.idx").write_bytes(b"\0" * logs.RECORD)
+    spares.offer(place + "/1.1")
+    spares.become(place + "/2.1")
+    assert names(place) == []
+
+
 def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> None:
     spares = Spares()
     over(place + "/1.1")

@@ -126,7 +126,7 @@ class LocalRun:
     ) -> None:
         """`ours`: its orphans become our children, so that having none proves that nothing is left.
 
-        `put_by` is told the stem of the logs when the run is over.
+        `put_by` is told the stem of the logs when the run is over and nobody is left of it.
         """
         self.native_id = native.text()
         self.executable = executable
@@ -142,6 +142,7 @@ class LocalRun:
         # A leader that had gone before we came may have left its number to somebody else.
         self._session = native.leader.pid if pidfd >= 0 else None
         self._known: list[Identity] = []
+        self._nobody_left = False
         self._closed = False
 
     def fileno(self) -> int:
@@ -173,11 +174,13 @@ class LocalRun:
             self._known = self._members()
             return bool(self._known) or logs.alive(self._stem, self._native.log_files) == "held"
         if 0 < self._leader.place <= _census.without_orphans:
+            self._nobody_left = True
             return False
         strangers = _strangers()
         for _ in range(_SWEEPS):
             if not strangers:
                 _census.without_orphans = _census.reaped
+                self._nobody_left = True
                 return False
             # Our own children are quickly asked, before one that flees has gone on.
             self._known = tree.bearing(self._token, strangers) or self._members()
@@ -239,7 +242,8 @@ class LocalRun:
             os.close(self._pidfd)
         self._sampler.close(clock.now().wall)
         if over:
-            self._put_by(self._stem)
+            put_by = self._put_by if self._nobody_left else logs.remove_empty
+            put_by(self._stem)
 
     def _members(self) -> list[Identity]:
         leader = self._native.leader

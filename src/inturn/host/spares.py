@@ -5,7 +5,8 @@ without a journal passes over everything that was removed in the last minute, on
 it makes. To give files other names costs the same everywhere.
 
 Whoever reads logs by their names, as we do, never sees the output of one run in the log of another: a file
-that has content is not taken, and one that has been taken has left its name.
+that has content is not taken, nor one of whose run somebody is left, and one that has been taken has left its
+name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import stat
 
 from inturn.host import locks
-from inturn.host.logs import SUFFIXES, remove_empty
+from inturn.host.logs import INDEX, SUFFIXES, remove_empty
 
 # More than a worker ends at about the same moment are not worth their names.
 _AT_MOST = 64
@@ -27,8 +28,11 @@ class Spares:
         self._stems: list[str] = []
 
     def offer(self, stem: str) -> None:
-        """Keep the logs of a run that is over if all are empty and free; else remove what is empty."""
-        if len(self._stems) < _AT_MOST and all(_is_spare(stem + suffix) for suffix in SUFFIXES):
+        """Keep the logs of a run of which nobody is left if all are empty and free; else remove empty ones.
+
+        Somebody who is left may have opened them by another name (/dev/stdout), which takes no lock.
+        """
+        if len(self._stems) < _AT_MOST and _are_spare(stem):
             self._stems.append(stem)
         else:
             remove_empty(stem)
@@ -45,6 +49,11 @@ class Spares:
         """Remove what has not been used."""
         while self._stems:
             remove_empty(self._stems.pop())
+
+
+def _are_spare(stem: str) -> bool:
+    # With an index, something was written, and taken back.
+    return not os.path.lexists(stem + INDEX) and all(_is_spare(stem + suffix) for suffix in SUFFIXES)
 
 
 def _is_spare(path: str) -> bool:

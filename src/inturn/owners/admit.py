@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.core.transitions import Transition
     from inturn.owners.tools import Tools
+    from inturn.store.db import Store
 
 
 def log_of(job_id: int, number: int) -> str:
@@ -25,9 +26,14 @@ def log_of(job_id: int, number: int) -> str:
 
 
 class Bidder:
-    """Asks for slots on behalf of a supervisor's job, poll by poll."""
+    """Asks for slots on behalf of a supervisor's job, poll by poll.
+
+    `yields`: at the last look the slots were left to an older request. Should nobody take them, only another
+    look will tell.
+    """
 
     def __init__(self, tools: Tools) -> None:
+        self.yields = False
         self._tools = tools
         # It was next in line when it last looked, and is ready: the next look is likely to be its turn.
         self._is_next = False
@@ -44,9 +50,9 @@ class Bidder:
         The race for the last slot is settled by the write transaction. A refusal leaves the place in line as
         it is. Raises Stale if the job has changed since it was read.
         """
-        store = self._tools.store
-        if self._refused or not (self._is_next or self._worth_asking(job)):
+        if self._refused or not (self._is_next or self._look(job)):
             return None
+        store = self._tools.store
         self._is_next = False
         with faults.commit("admit", store.writing()):
             admissions.promote(store, now)
@@ -55,27 +61,41 @@ class Bidder:
             if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):
                 raise Stale(f"job {job.id} has changed")
             decision = admissions.settle(store, current, now)
+            self.yields = decision.reason == "yields"
             return admit(self._tools, current, decision, now) if decision.admitted else None
 
-    def _worth_asking(self, job: Job) -> bool:
-        """A look without the write lock: most polls end here. Whoever is next gets ready for its turn."""
-        store = self._tools.store
-        # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
-        if admissions.place_of(store, job.id) != IN_LINE:
+    def _look(self, job: Job) -> bool:
+        """Look without the write lock, where most polls end; returns whether to ask with it."""
+        decision = _prospect(self._tools.store, job)
+        if decision is None:
             return True
-        with store.reading():
-            if held.load(store).over(job.queue, job.pool):
-                self._refused = True
-                return False
-            mine = admissions.request_of(job)
-            room, competing = admissions.view(store, mine)
-            decision = admission.decide(mine, competing, room)
-        if decision.reason == "full" and all(mine.place <= other.place for other in competing):
-            self._tools.engine.prepare()
-            self._is_next = True
         # Whether an older request leaves its offer unanswered is found out with the lock held, in time.
-        self._refused = not decision.admitted and decision.reason != "yields"
+        self.yields = decision.reason == "yields"
+        self._refused = not (decision.admitted or self.yields)
+        if decision.reason == NEXT.reason:
+            self._is_next = True
+            self._tools.engine.prepare()
         return not self._refused
+
+
+# What is decided on a request that has nobody before it, and waits for slots to be given back.
+NEXT = admission.Decision(False, "next")
+
+
+def _prospect(store: Store, job: Job) -> admission.Decision | None:
+    """What would be decided on a job now; None if it has to be seen first that it stands in line."""
+    # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
+    if admissions.place_of(store, job.id) != IN_LINE:
+        return None
+    with store.reading():
+        if held.load(store).over(job.queue, job.pool):
+            return admissions.PAUSED
+        mine = admissions.request_of(job)
+        room, competing = admissions.view(store, mine)
+        decision = admission.decide(mine, competing, room)
+    if decision.reason == "full" and all(mine.place <= other.place for other in competing):
+        return NEXT
+    return decision
 
 
 def admit(tools: Tools, job: Job, decision: admission.Decision, now: Now, wake: bool = True) -> Transition:

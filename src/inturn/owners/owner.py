@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from inturn.core.moment import MILLISECOND, SECOND
-from inturn.core.polling import LONGEST_INTERVAL, jittered, poll_interval
+from inturn.core.polling import BASE_INTERVAL, LONGEST_INTERVAL, jittered, poll_interval
 from inturn.errors import InturnError
 from inturn.host import diary, faults, wake
 from inturn.owners import vigil
@@ -43,8 +43,9 @@ class Owner:
         self._tools = tools
         self._fifo = fifo
         self._version = UNREAD
-        self._interval = 0
+        self._interval = BASE_INTERVAL
         self._counted_at = -COUNT_EVERY
+        self._uncounted = False
         # What the store was like at the last round: its version, and our own changes before that round.
         self._looked_at = (UNREAD, UNREAD)
         self._due = 0
@@ -67,11 +68,11 @@ class Owner:
             self._round()
             if self.finished():
                 return set()
-        store, now = self._tools.store, self._tools.now()
-        # Whoever gets ready now does so while our runs have the machine.
-        store.rouse()
-        wait = min(jittered(self._interval, self._tools.draw()), self._due - now.mono)
-        watched = [fd for task in self.tasks for fd in task.descriptors()]
+        wait = self._due - self._tools.now().mono
+        watched = []
+        if not self._failed:
+            wait = min(wait, jittered(self._interval, self._tools.draw()))
+            watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(wait, 0))
         self._told = bool(ready)
         return ready.intersection(extra)
@@ -80,9 +81,12 @@ class Owner:
         """Whether nothing can have come up since the last round: most polls of a crowd end here.
 
         Nobody has told us anything, it is not yet time for anything, and the store is as it was before that
-        round: one that has changed something is followed by another one.
+        round: one that has changed something is followed by another one. Who has left slots to somebody else
+        waits for what may never come.
         """
         if self._told or self._tools.now().mono >= self._due or self._is_cut_off():
+            return False
+        if self._uncounted or any(task.yields for task in self.tasks):
             return False
         store = self._tools.store
         try:
@@ -104,6 +108,8 @@ class Owner:
         self._due = self._tools.now().mono + min(waits, default=LONGEST_INTERVAL)
         if not any(task.live for task in self.tasks):
             self._tools.engine.rest()
+        # Whoever gets ready now does so while our runs have the machine.
+        store.rouse()
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""
@@ -172,6 +178,8 @@ class Owner:
         stirred, store.stirred = store.stirred, set()
         version = store.version()
         if version == self._version:
+            if self._uncounted:
+                self._find_interval()
             for task in self.tasks:
                 if task.job.id in stirred:
                     task.reload()
@@ -186,9 +194,18 @@ class Owner:
     def _find_interval(self) -> None:
         """The larger the crowd, the rarer its looks; and a crowd is not counted at each of them."""
         now = self._tools.now().mono
-        if now - self._counted_at >= COUNT_EVERY:
-            self._counted_at = now
+        self._uncounted = now - self._counted_at < COUNT_EVERY
+        if not self._uncounted:
             self._interval = poll_interval(owners.count_live(self._tools.store))
+            self._counted_at = now
+            # When a crowd has gone, those that are left have to look in its place.
+            self._look_at = min(self._look_at, now + self._between_looks())
+
+    def _between_looks(self) -> int:
+        """How long not to look for the dead (µs)."""
+        return jittered(
+            max(owners.RENEW_EVERY, vigil.POLLS_BETWEEN_LOOKS * self._interval), self._tools.draw()
+        )
 
     def ask_to_stop(self) -> None:
         """Begin nothing more. The owner of one job has nothing else to begin."""
@@ -270,8 +287,7 @@ class Owner:
         now = self._tools.now()
         if now.mono >= self._look_at:
             tools = self._tools
-            pause = max(owners.RENEW_EVERY, vigil.POLLS_BETWEEN_LOOKS * self._interval)
-            self._look_at = now.mono + jittered(pause, tools.draw())
+            self._look_at = now.mono + self._between_looks()
             if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
                 tools.bury_the_dead()
                 # What was theirs shows in no version that others have made.

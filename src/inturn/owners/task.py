@@ -75,6 +75,11 @@ class Task:
         return self._gates.has_looked
 
     @property
+    def yields(self) -> bool:
+        """Whether it has left slots to another job, which may not come and take them."""
+        return self._bidder.yields
+
+    @property
     def live(self) -> bool:
         """Whether a target is being watched, so that its logs are to be sampled."""
         return self._running is not None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Owners whose life is checked in passing.
 LOOKS_AT_ONCE = 8
 
-# Of a crowd, each looks once in so many polls: all together then look ten times a second. A few look as often
-# as they renew their leases.
+# Of a crowd, each looks once in so many polls: all together then look five times a second. A few look as
+# often as they renew their leases.
 POLLS_BETWEEN_LOOKS = 10
 
 

@@ -80,7 +80,7 @@ def run_nursery(directory: str, token: str, count: int) -> None:
 
     def accept(voices: int) -> None:
         os.read(detach.GO_FD, 1)
-        _accept_all(directory, [brood.token_of(token, number) for number in brood.present(voices)])
+        _accept_all(directory, [brood.token_of(token, number) for number in brood.await_present(voices)])
 
     hatched = brood.hatch(count, live, accept)
     if hatched < count:

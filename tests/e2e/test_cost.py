@@ -125,6 +125,7 @@ inturn.core.environment: of the run to come
 inturn.core.polling: how often to look
 inturn.engines.base: what a run needs
 inturn.engines.local: starts the run
+inturn.engines.orphans: whom it has left
 inturn.engines.process: watches it
 inturn.engines: the package
 inturn.host.detach: the descriptors that a supervisor is given

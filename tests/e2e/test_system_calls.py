@@ -109,12 +109,12 @@ def assert_frugal(measure: Callable[[], dict[str, float]], most: Mapping[str, fl
     """Some measurement keeps to the bounds: whoever has to wait on a busy machine asks more often."""
     for _ in range(ATTEMPTS):
         found = measure()
-        assert found["fdatasync"] >= 1, "what a user was told, or what must not be repeated, is on the disk"
         over = {name: found.get(name, 0) for name in most if found.get(name, 0) > most[name]}
-        if not over:
+        # What a user was told, or what must not be repeated, is on the disk.
+        if not over and found["fdatasync"] >= 1:
             return
     told = ", ".join(f"{name} {count:g}" for name, count in sorted(found.items(), key=lambda one: -one[1]))
-    pytest.fail(f"more system calls than {most}: {over}, of {told}")
+    pytest.fail(f"more system calls than {most}, or no sync: {over}, of {told}")
 
 
 @pytest.mark.parametrize(("verb", "most"), [("add", ADD), ("run", RUN)])

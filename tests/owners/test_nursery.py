@@ -66,6 +66,12 @@ nursery = os.getpid()
 faults.arm("task.accepted.commit", lambda: os.getpid() != nursery or os.kill(nursery, 9), None)
 """
 
+# However busy the machine is, nobody is given up for late.
+PATIENT = """
+from inturn.host import brood
+brood.PATIENCE = 60_000_000
+"""
+
 # One says to nobody that it is present, and goes on.
 ONE_IS_SILENT = """
 from inturn.host import brood
@@ -85,7 +91,7 @@ def acceptances(context: Context) -> list[int]:
 
 
 def test_the_jobs_of_many_are_accepted_at_once(cli: Cli, context: Context) -> None:
-    submit.run(context, [submission(cli) for _ in range(3)])
+    submit.run(troubled(context, PATIENT), [submission(cli) for _ in range(3)])
     assert acceptances(context) == [3]
     cli.run("wait", 1, 2, 3).check()
 

@@ -31,7 +31,7 @@ _STATUS_FIELD = 49
 class Adoptee:
     """The leader of a run that somebody else started."""
 
-    place = 0  # see `engines.process.Child`
+    reaped_as = 0  # see `engines.process.Child`
 
     def __init__(self, leader: Identity, pidfd: int) -> None:
         self._leader = leader

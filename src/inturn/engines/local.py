@@ -65,7 +65,7 @@ class LocalEngine:
         return search.find(native_id, token, log)
 
 
-def _start(launch: Launch, put_by: Callable[[str], None]) -> LocalRun:
+def _start(launch: Launch, on_over: Callable[[str], None]) -> LocalRun:
     executable = spawn.resolve(launch.argv[0], launch.env.get(b"PATH"), launch.cwd)
     stdin = _TERMINAL if launch.keep_stdin else _open_stdin(launch)
     try:
@@ -87,7 +87,7 @@ def _start(launch: Launch, put_by: Callable[[str], None]) -> LocalRun:
     who = identity.of_child(pid, before, identity.ticks()) or Identity(pid, 0, clock.boot_id(), 0)
     native = NativeId(who, streams.ids)
     path = os.fsdecode(os.path.join(launch.cwd, executable))
-    return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path, put_by=put_by)
+    return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path, on_over=on_over)
 
 
 def _spawn(launch: Launch, executable: bytes, stdin: int, streams: Streams) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 
 from inturn.core.decide import Ended
+from inturn.engines import orphans
 from inturn.host import clock, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from inturn.host.logs import FileId, Sampler
@@ -34,23 +35,6 @@ _SWEEPS = 20
 
 # So many of these that find nobody new are believed, though there are orphans that may be of another run.
 _QUIET_SWEEPS = 3
-
-# How often an empty list of orphans is asked for again.
-_LOOKS = 3
-_LOOKS_AT_MOST = 100
-
-
-class _Census:
-    """How many leaders have been reaped here, and how many had been when last there was no orphan to be seen.
-
-    Whoever was reaped by then has left nobody: the orphans of a process are handed on before it is a zombie.
-    """
-
-    reaped = 0
-    without_orphans = 0
-
-
-_census = _Census()
 
 
 class NativeId(NamedTuple):
@@ -82,7 +66,7 @@ class Child:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         # As how-manieth of the leaders it was reaped; 0 if that was done by somebody else.
-        self.place = 0
+        self.reaped_as = 0
         self._ended: Ended | None = None
 
     def collect(self) -> Ended | None:
@@ -95,8 +79,7 @@ class Child:
             else:
                 if collected is not None:
                     self._ended = _ended(*collected)
-                    _census.reaped += 1
-                    self.place = _census.reaped
+                    self.reaped_as = orphans.note_reaped()
         return self._ended
 
     def signal_group(self, sig: int) -> bool:
@@ -122,11 +105,11 @@ class LocalRun:
         log: str,
         executable: str,
         ours: bool = True,
-        put_by: Callable[[str], None] = logs.remove_empty,
+        on_over: Callable[[str], None] = logs.remove_empty,
     ) -> None:
         """`ours`: its orphans become our children, so that having none proves that nothing is left.
 
-        `put_by` is told the stem of the logs when the run is over and nobody is left of it.
+        `on_over` is told the stem of the logs when the run is over and nobody is left of it.
         """
         self.native_id = native.text()
         self.executable = executable
@@ -136,7 +119,7 @@ class LocalRun:
         self._token = token
         self._stem = log
         self._ours = ours
-        self._put_by = put_by
+        self._on_over = on_over
         self._sampler = Sampler(log, native.log_files)
         self._room = Room(log, native.log_files)
         # A leader that had gone before we came may have left its number to somebody else.
@@ -173,20 +156,20 @@ class LocalRun:
         if not self._ours:
             self._known = self._members()
             return bool(self._known) or logs.alive(self._stem, self._native.log_files) == "held"
-        if 0 < self._leader.place <= _census.without_orphans:
+        if orphans.left_nobody(self._leader.reaped_as):
             self._nobody_left = True
             return False
-        strangers = _strangers()
+        strangers = orphans.strangers()
         for _ in range(_SWEEPS):
             if not strangers:
-                _census.without_orphans = _census.reaped
+                orphans.note_none()
                 self._nobody_left = True
                 return False
             # Our own children are quickly asked, before one that flees has gone on.
             self._known = tree.bearing(self._token, strangers) or self._members()
             if self._known or logs.alive(self._stem, self._native.log_files) == "held":
                 return True
-            before, strangers = strangers, _strangers()
+            before, strangers = strangers, orphans.strangers()
             # Who forks and ends while we look is not seen, nor is the child; but that has become ours.
             if strangers <= before:
                 return False
@@ -221,11 +204,11 @@ class LocalRun:
 
     def _orphans(self) -> list[Identity]:
         """Those of the run that have become our children."""
-        return tree.bearing(self._token, _strangers()) if self._ours else []
+        return tree.bearing(self._token, orphans.strangers()) if self._ours else []
 
     def _may_hide_somebody(self, found: list[Identity]) -> bool:
         """Whether there are orphans besides those found: one that forks and ends at once is hard to meet."""
-        return self._ours and not _strangers() <= {one.pid for one in found}
+        return self._ours and not orphans.strangers() <= {one.pid for one in found}
 
     def sample(self) -> None:
         """Note the length of the logs, and bury orphans of this owner that have ended meanwhile."""
@@ -242,8 +225,8 @@ class LocalRun:
             os.close(self._pidfd)
         self._sampler.close(clock.now().wall)
         if over:
-            put_by = self._put_by if self._nobody_left else logs.remove_empty
-            put_by(self._stem)
+            on_over = self._on_over if self._nobody_left else logs.remove_empty
+            on_over(self._stem)
 
     def _members(self) -> list[Identity]:
         leader = self._native.leader
@@ -280,20 +263,3 @@ def _ended(status: int, usage: struct_rusage) -> Ended:
 def _moves(process: Identity) -> bool:
     fields = identity.stat_fields(process.pid)
     return fields is not None and fields[0] in ("R", "S")
-
-
-def _strangers() -> set[int]:
-    """Our children that we have not started: orphans of some run.
-
-    The kernel's list of children is not to be trusted while they end: it may pass over those that follow.
-    That there are no children at all is certain, so an empty list is a contradiction if none are awaited.
-    """
-    looks = 0
-    while True:
-        tree.reap(spawn.awaited)
-        if not tree.has_children():
-            return set()
-        found = set(tree.children()) - spawn.awaited
-        looks += 1
-        if found or looks == (_LOOKS if spawn.awaited else _LOOKS_AT_MOST):
-            return found

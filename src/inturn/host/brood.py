@@ -22,10 +22,10 @@ HATCHED = 1  # it runs, and holds its lock
 ACCEPTED = 2  # it has taken its job over
 REFUSED = 3  # the number is how many have hatched: the system gives no more processes, or some have died
 
-_REPORT = struct.Struct("<BIQQ96s")
 # How long those that are present wait for the next one (µs).
 PATIENCE = 2_000_000
 
+_REPORT = struct.Struct("<BIQQ96s")
 _NUMBER = struct.Struct("<I")
 _REPORTS_AT_ONCE = 512
 
@@ -53,7 +53,7 @@ def hatch(
 
     `live` gets its number, what it is to call when it has hatched, and what it is to call when it is present:
     it then sleeps until the parent has done its part, or has died. That part is `meanwhile`, called once all
-    have hatched with the descriptor for `present`.
+    have hatched with the descriptor for `await_present`.
 
     Returns how many have hatched: fewer than `count` if the system refuses another process, or if one has
     died before. What the parent has loaded is frozen first: the garbage collector would otherwise write to
@@ -116,7 +116,7 @@ def _live(
         os._exit(status)
 
 
-def present(voices: int) -> list[int]:
+def await_present(voices: int) -> list[int]:
     """The numbers of those that are present: as soon as all are who have not died, or for some time none."""
     told = b""
     while wake.wait([voices], PATIENCE) and (data := os.read(voices, _NUMBER.size * _REPORTS_AT_ONCE)):

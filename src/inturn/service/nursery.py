@@ -78,7 +78,7 @@ def _await_all(child: Detached, count: int) -> list[Hatched]:
     """The reports of all supervisors, in the order of their numbers."""
     nursery = _pidfd(child.pid)
     try:
-        # It ends when all have hatched: if it has gone, no more can be expected.
+        # It ends after all have hatched: if it has gone, no more can be expected.
         reports = _read_all([child.answer, *nursery], brood.HATCHED, count)
     finally:
         for fd in nursery:
@@ -98,7 +98,7 @@ def _pidfd(pid: int) -> list[int]:
 
 
 def _reap(pid: int) -> None:
-    """Leave no zombie of the process that has forked them, for it ends as soon as all have hatched or died.
+    """Leave no zombie of the process that has forked them, for it ends when it has accepted their jobs.
 
     The supervisors are then no children of ours either.
     """

@@ -325,7 +325,7 @@ def count_bypass(store: Store, passed: Request) -> None:
 def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
     """Have those woken, after the commit, that may be admitted now; what the others were offered is gone.
 
-    If it is nobody's turn, whoever is next among the supervised jobs is woken, to get ready for it.
+    If it is nobody's turn, the first in line is woken if it is a supervised job, to get ready for it.
 
     `me` is the owner that commits, if one does: it looks at the line by itself, so that nothing needs to be
     done if it is alone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,30 @@ def test_logs_with_an_index_are_no_spare_though_what_was_written_was_taken_back(
     spares.offer(place + "/1.1")
     spares.become(place + "/2.1")
     assert names(place) == []
+
+
+def rename_too(path: str) -> None:
+    os.link(path, path + ".link")
+
+
+@pytest.mark.parametrize(
+    "meddle",
+    [lambda path: os.chmod(path, 0o400), lambda path: os.chmod(path, 0o666), rename_too],
+    ids=["cannot be opened again", "is open to all", "has another name"],
+)
+@pytest.mark.parametrize("when", ["while it runs", "afterwards"])
+def test_logs_that_a_job_has_meddled_with_are_no_spare(
+    place: str, meddle: Callable[[str], None], when: str
+) -> None:
+    spares = Spares()
+    over(place + "/1.1")
+    if when == "while it runs":
+        meddle(place + "/1.1.out")
+    spares.offer(place + "/1.1")
+    if when == "afterwards":
+        meddle(place + "/1.1.out")
+    spares.become(place + "/2.1")
+    assert not os.path.lexists(place + "/2.1.out")
 
 
 def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> None:

@@ -57,23 +57,29 @@ def _are_spare(stem: str) -> bool:
 
 
 def _is_spare(path: str) -> bool:
-    """Whether a log is empty and nobody can write to it: its lock is free."""
+    """Whether a log is as it was made, and nobody can write to it: its lock is free."""
     try:
         found = os.lstat(path)
-        return (
-            stat.S_ISREG(found.st_mode)
-            and found.st_size == 0
-            and locks.probe(path, found.st_dev, found.st_ino) == "free"
-        )
+        return _is_like_new(found) and locks.probe(path, found.st_dev, found.st_ino) == "free"
     except OSError:
         return False
 
 
+def _is_like_new(found: os.stat_result) -> bool:
+    """Nobody has written to it, or given it another name, owner or mode: all that would go with it."""
+    return (
+        found.st_size == 0
+        and found.st_mode == stat.S_IFREG | 0o600
+        and found.st_nlink == 1
+        and found.st_uid == os.geteuid()
+    )
+
+
 def _rename(spare: str, path: str) -> bool:
-    """Give an empty file another name; False if it cannot have that, or is not empty any more."""
+    """Give an empty file another name; False if it cannot have that, or is not as new any more."""
     try:
         # What has the name already is somebody else's, and stays.
-        if os.lstat(spare).st_size or os.path.lexists(path):
+        if not _is_like_new(os.lstat(spare)) or os.path.lexists(path):
             return False
         os.rename(spare, path)
     except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made

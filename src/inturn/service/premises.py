@@ -90,7 +90,8 @@ def _files(context: Context, store: Store) -> Iterator[Finding]:
     if not (missing or any(found)):
         yield Finding(OK, "files", "every file belongs to somebody")
     diary = os.path.join(context.directory, DIARY)
-    if os.path.exists(diary):
+    # Where the disk was full, it was begun and nothing more.
+    if os.path.exists(diary) and os.path.getsize(diary):
         told = "a process that had no terminal has written down what it died of"
         yield Finding(NOTE, "errors", told, f"read {diary}, and remove it")
 

@@ -57,10 +57,10 @@ def run(
         for scenario in chosen:
             try:
                 cases = scenario.cases(Setting(sizes, neighbours, made))
-                result.records.extend(rounds.measure(scenario.name, cases, made, sizes.rounds, _tell))
+                result.records.extend(rounds.measure(scenario.name, cases, made, sizes.rounds, tell))
             except WRONG as error:
                 result.failures[scenario.name] = str(error)
-                _tell(f"{scenario.name} is left out: {error}")
+                tell(f"{scenario.name} is left out: {error}")
     return result
 
 
@@ -106,7 +106,7 @@ def _neighbours(names: Sequence[str] | None) -> list[Tool]:
         if tool not in there:
             if names and tool.name in names:
                 raise Failed(f"{tool.name} is not installed: python -m bench --install {tool.name}")
-            _tell(f"{tool.name} is not installed, and left out (python -m bench --install {tool.name})")
+            tell(f"{tool.name} is not installed, and left out (python -m bench --install {tool.name})")
     return there if names is None else [tool for tool in there if tool.name in names]
 
 
@@ -119,7 +119,8 @@ def _shown(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
+    """Say how far it has come, beside what is printed."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -129,7 +130,8 @@ def _scenario(name: str) -> str:
     return name
 
 
-def _positive(text: str) -> int:
+def at_least_one(text: str) -> int:
+    """The value of an option that counts something."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("at least 1")
@@ -150,10 +152,10 @@ def _parser() -> argparse.ArgumentParser:
         type=_scenario,
         help=f"which of {', '.join(one.name for one in SCENARIOS)}; default all",
     )
-    parser.add_argument("--rounds", type=_positive, metavar="N", help=f"default {FULL.rounds}")
+    parser.add_argument("--rounds", type=at_least_one, metavar="N", help=f"default {FULL.rounds}")
     parser.add_argument("--quick", action="store_true", help="less of everything: minutes instead of an hour")
     parser.add_argument(
-        "--waiting", type=_positive, metavar="N", help=f"jobs that wait at once; default {FULL.waiting}"
+        "--waiting", type=at_least_one, metavar="N", help=f"jobs that wait at once; default {FULL.waiting}"
     )
     parser.add_argument("--tool", action="append", choices=neighbours, help="only this neighbour; repeatable")
     parser.add_argument(

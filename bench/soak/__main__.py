@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bench import page
-from bench.__main__ import WRONG
+from bench.__main__ import WRONG, at_least_one, tell
 from bench.soak import disk, report, verdict
 from bench.soak.course import soak
 from bench.soak.settings import Settings
@@ -43,7 +43,7 @@ def _soak(options: argparse.Namespace) -> int:
         page.check(options.write, MARKS)
     settings = Settings(options.minutes, options.rate, options.places, options.every, options.disk_mib)
     kinds = disk.KINDS if options.disk is None else (options.disk,)
-    course = soak(settings, _tell, options.directory, kinds)
+    course = soak(settings, tell, options.directory, kinds)
     faults = list(course.faults)
     findings: list[verdict.Finding] = []
     try:
@@ -67,21 +67,10 @@ def _shown(settings: Settings) -> str:
     return " ".join(["python -m bench.soak", *words])
 
 
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError("more than 0")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least 1")
     return value
 
 
@@ -93,10 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     for name, kind, what in (
         ("minutes", _positive, "how long"),
-        ("rate", _count, "jobs a second"),
-        ("places", _count, "how many jobs the worker runs at a time"),
+        ("rate", at_least_one, "jobs a second"),
+        ("places", at_least_one, "how many jobs the worker runs at a time"),
         ("every", _positive, "seconds between two samples"),
-        ("disk-mib", _count, "the size of the disk"),
+        ("disk-mib", at_least_one, "the size of the disk"),
     ):
         default = getattr(DEFAULT, name.replace("-", "_"))
         parser.add_argument(

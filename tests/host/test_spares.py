@@ -26,6 +26,14 @@ def over(stem: str, out: bytes = b"") -> tuple[tuple[int, int], ...]:
     return streams.ids
 
 
+def offered(stem: str) -> Spares:
+    """Spares with the logs of a run that has printed nothing."""
+    over(stem)
+    spares = Spares()
+    spares.offer(stem)
+    return spares
+
+
 def names(place: str) -> list[str]:
     return sorted(os.listdir(place))
 
@@ -107,9 +115,7 @@ def test_logs_that_a_job_has_meddled_with_are_no_spare(
 
 
 def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> None:
-    spares = Spares()
-    over(place + "/1.1")
-    spares.offer(place + "/1.1")
+    spares = offered(place + "/1.1")
     Path(place, "1.1.out").write_bytes(b"by hand")
     spares.become(place + "/2.1")
     assert Path(place, "1.1.out").read_bytes() == b"by hand"
@@ -117,9 +123,7 @@ def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> No
 
 
 def test_a_name_that_is_taken_is_left_alone(place: str) -> None:
-    spares = Spares()
-    over(place + "/1.1")
-    spares.offer(place + "/1.1")
+    spares = offered(place + "/1.1")
     Path(place, "2.1.out").write_bytes(b"theirs")
     os.symlink("/nowhere", place + "/2.1.err")
     spares.become(place + "/2.1")
@@ -139,9 +143,7 @@ def test_a_link_in_the_place_of_a_log_is_no_spare(place: str) -> None:
 
 
 def test_spare_logs_that_were_pruned_are_not_missed(place: str) -> None:
-    spares = Spares()
-    over(place + "/1.1")
-    spares.offer(place + "/1.1")
+    spares = offered(place + "/1.1")
     for name in names(place):
         os.unlink(f"{place}/{name}")
     spares.become(place + "/2.1")
@@ -150,9 +152,7 @@ def test_spare_logs_that_were_pruned_are_not_missed(place: str) -> None:
 
 
 def test_where_the_next_directory_is_missing_spare_logs_are_removed(place: str) -> None:
-    spares = Spares()
-    over(place + "/1.1")
-    spares.offer(place + "/1.1")
+    spares = offered(place + "/1.1")
     spares.become(place + "/gone/1000.1")
     assert names(place) == []
 

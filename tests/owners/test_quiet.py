@@ -54,6 +54,11 @@ def register_crowd(life: Life) -> None:
             add_owner(life.other, f"one of many {number}", now=life.clock())
 
 
+def disband_crowd(life: Life) -> None:
+    with life.other.writing():
+        life.other.execute("DELETE FROM owners WHERE token LIKE 'one of many%'")
+
+
 def behind_an_older_one(begin: Begin) -> Life:
     """A job, and an older one whose supervisor does not answer, both for a slot that another job has."""
     life = begin(pool="one")
@@ -120,8 +125,7 @@ def test_when_a_crowd_has_gone_those_that_are_left_look_as_often_as_a_few(
     life.owner.turn()
     assert naps[-1] > BASE_INTERVAL * 2
     life.clock.ahead += 2 * SECOND
-    with life.other.writing():
-        life.other.execute("DELETE FROM owners WHERE token LIKE 'one of many%'")
+    disband_crowd(life)
     life.owner.turn()
     assert naps[-1] <= poll_interval(3) * 11 // 10
     assert life.owner._look_around()[0] <= owners.RENEW_EVERY * 11 // 10
@@ -133,8 +137,7 @@ def test_a_crowd_that_has_gone_is_missed_though_it_was_counted_just_now(
     life = held_up(begin)
     register_crowd(life)
     life.owner.turn()
-    with life.other.writing():
-        life.other.execute("DELETE FROM owners WHERE token LIKE 'one of many%'")
+    disband_crowd(life)
     life.owner.turn()
     assert naps[-1] > BASE_INTERVAL * 2
     # Nothing more is committed by anybody.

@@ -30,9 +30,9 @@ GATES_AT_MOST = 1000
 class Claim(NamedTuple):
     """What an attempt to claim came to: the admitted jobs, in the order in which they are to be started.
 
-    If they are fewer than there were places, `settled` says whether the queues are settled, `unfinished`
-    whether more is overdue than one transaction settles, and `yields` whether somebody else has been offered
-    the slots: should they not take them, no commit will tell.
+    Without any, `settled` says whether the queues are settled, `unfinished` whether more is overdue than one
+    transaction settles, and `yields` whether somebody else has been offered the slots: should they not take
+    them, no commit will tell.
     """
 
     admitted: tuple[Transition, ...] = ()
@@ -62,18 +62,17 @@ def take(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, 
     owners.show_up(store, tools.owner)
     admitted: list[Transition] = []
     yields = False
-    while len(admitted) < min(places, AT_MOST) and not yields:
+    while len(admitted) < min(places, AT_MOST):
         first, yields = _first_admissible(store, queues, now)
         if first is None:
             break
         admitted.append(admit.admit(tools, *first, now, wake=False))
     admissions.wake_admissible(store, now, tools.owner)
-    if len(admitted) == places:
+    if admitted:
         return Claim(tuple(admitted))
     return Claim(
-        tuple(admitted),
-        settled=draining and not admitted and lanes.is_settled(store, queues),
-        unfinished=bool(admitted) or overdue.pending(store, now),
+        settled=draining and lanes.is_settled(store, queues),
+        unfinished=overdue.pending(store, now),
         yields=yields,
     )
 

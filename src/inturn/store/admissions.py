@@ -171,7 +171,7 @@ def promote(store: Store, now: Now) -> int:
     if store.boot != now.boot and not _convert_delays_of_earlier_boots(store, now):
         # Whatever enters the line is of this boot: once there are none of an earlier one, none comes again.
         store.boot = now.boot
-    if next_due(store, now) > 0:
+    if _until_first(store, now) > 0:
         return 0
     promoted = 0
     for boot, clock in ((now.boot, now.mono), ("", now.wall)):
@@ -210,8 +210,11 @@ def is_anything_due(store: Store, now: Now) -> bool:
 
 def next_due(store: Store, now: Now) -> int:
     """Microseconds until the next queued job is due; a day if there is none before that."""
-    if store.row(_DELAYED) is None:
-        return _A_DAY
+    return _A_DAY if store.row(_DELAYED) is None else _until_first(store, now)
+
+
+def _until_first(store: Store, now: Now) -> int:
+    """As `next_due`, where it is known that there are delayed jobs."""
     mono, wall = store.row(_NEXT_DUE, (now.boot,))
     waits = [_A_DAY]
     if mono is not None:

@@ -20,6 +20,9 @@ from inturn.host.logs import INDEX, SUFFIXES, remove_empty
 # More than a worker ends at about the same moment are not worth their names.
 _AT_MOST = 64
 
+# As which user we make files. It is asked of four files for each run, and does not change.
+_OURSELVES = os.geteuid()
+
 
 class Spares:
     """The spare logs of one process, by their stems."""
@@ -71,7 +74,7 @@ def _is_like_new(found: os.stat_result) -> bool:
         found.st_size == 0
         and found.st_mode == stat.S_IFREG | 0o600
         and found.st_nlink == 1
-        and found.st_uid == os.geteuid()
+        and found.st_uid == _OURSELVES
     )
 
 

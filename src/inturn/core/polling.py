@@ -5,8 +5,8 @@ from __future__ import annotations
 from inturn.core.moment import MILLISECOND, SECOND
 
 BASE_INTERVAL = 100 * MILLISECOND
-BUDGET_PER_SECOND = 50
-LONGEST_INTERVAL = 20 * SECOND
+BUDGET_PER_SECOND = 20
+LONGEST_INTERVAL = 50 * SECOND
 
 
 def poll_interval(

@@ -112,3 +112,26 @@ def test_a_file_system_that_does_not_tell_is_not_full(
 
     monkeypatch.setattr(os, "statvfs", refused)
     assert not Room(stem, streams.ids).lacked()
+
+
+def test_after_the_end_the_files_are_asked_for_only_where_there_is_no_room(
+    blocks: Blocks, stem: str, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(stem, streams.ids)
+    with monkeypatch.context() as blind:
+        blind.delattr(os, "lstat")
+        assert not room.has_lacked()
+    blocks.left = 0
+    assert room.has_lacked()
+    blocks.left = 1000
+    assert room.has_lacked()
+
+
+def test_a_run_that_has_not_written_since_the_disk_filled_up_lacks_nothing_at_its_end(
+    blocks: Blocks, stem: str, streams: Streams
+) -> None:
+    room = Room(stem, streams.ids)
+    write(streams.out)
+    assert not room.lacked()
+    blocks.left = 0
+    assert not room.has_lacked()

@@ -34,6 +34,15 @@ def offered(stem: str) -> Spares:
     return spares
 
 
+def become(spares: Spares, stem: str) -> tuple[tuple[int, int], ...] | None:
+    """Begin and end a run with spare logs; returns which files they are, None if there were none."""
+    streams = spares.open(stem)
+    if streams is None:
+        return None
+    streams.close()
+    return streams.ids
+
+
 def names(place: str) -> list[str]:
     return sorted(os.listdir(place))
 
@@ -42,19 +51,17 @@ def test_empty_logs_become_those_of_the_next_run(place: str) -> None:
     spares = Spares()
     files = over(place + "/1.1")
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
-    assert logs.file_ids(place + "/2.1") == files
+    assert become(spares, place + "/2.1") == files == logs.file_ids(place + "/2.1")
     assert names(place) == ["2.1.err", "2.1.out"]
 
 
-def test_the_next_run_opens_them_like_new_ones(place: str) -> None:
+def test_the_next_run_has_them_like_new_ones(place: str) -> None:
     spares = Spares()
     files = over(place + "/1.1")
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
-    streams = logs.open_streams(place + "/2.1", merge=False)
+    streams = spares.open(place + "/2.1")
+    assert streams is not None and streams.ids == files
     os.write(streams.out, b"mine")
-    assert streams.ids == files
     assert logs.alive(place + "/2.1", streams.ids) == "held"
     streams.close()
     assert Path(place, "2.1.out").read_bytes() == b"mine"
@@ -64,7 +71,7 @@ def test_logs_with_content_stay_under_their_name(place: str) -> None:
     spares = Spares()
     over(place + "/1.1", b"output")
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
+    assert become(spares, place + "/2.1") is None
     assert names(place) == ["1.1.out"]
     assert Path(place, "1.1.out").read_bytes() == b"output"
 
@@ -74,7 +81,7 @@ def test_logs_that_somebody_may_still_write_to_stay_under_their_name(place: str)
     streams = logs.open_streams(place + "/1.1", merge=False)
     os.close(streams.err)
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
+    assert become(spares, place + "/2.1") is None
     assert names(place) == ["1.1.out"]
     os.write(streams.out, b"late")
     os.close(streams.out)
@@ -86,8 +93,16 @@ def test_logs_with_an_index_are_no_spare_though_what_was_written_was_taken_back(
     over(place + "/1.1")
     Path(place, "1.1.idx").write_bytes(b"\0" * logs.RECORD)
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     assert names(place) == []
+
+
+def test_spare_logs_are_found_behind_others_that_are_none(place: str) -> None:
+    spares = offered(place + "/1.1")
+    over(place + "/2.1", b"output")
+    spares.offer(place + "/2.1")
+    assert become(spares, place + "/3.1") is not None
+    assert names(place) == ["2.1.out", "3.1.err", "3.1.out"]
 
 
 def rename_too(path: str) -> None:
@@ -110,14 +125,14 @@ def test_logs_that_a_job_has_meddled_with_are_no_spare(
     spares.offer(place + "/1.1")
     if when == "afterwards":
         meddle(place + "/1.1.out")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     assert not os.path.lexists(place + "/2.1.out")
 
 
 def test_what_was_written_to_spare_logs_stays_under_their_name(place: str) -> None:
     spares = offered(place + "/1.1")
     Path(place, "1.1.out").write_bytes(b"by hand")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     assert Path(place, "1.1.out").read_bytes() == b"by hand"
     assert not os.path.exists(place + "/2.1.out")
 
@@ -126,7 +141,7 @@ def test_a_name_that_is_taken_is_left_alone(place: str) -> None:
     spares = offered(place + "/1.1")
     Path(place, "2.1.out").write_bytes(b"theirs")
     os.symlink("/nowhere", place + "/2.1.err")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     assert Path(place, "2.1.out").read_bytes() == b"theirs"
     assert names(place) == ["2.1.err", "2.1.out"]
 
@@ -138,7 +153,7 @@ def test_a_link_in_the_place_of_a_log_is_no_spare(place: str) -> None:
     os.unlink(place + "/1.1.out")
     os.symlink(place + "/elsewhere", place + "/1.1.out")
     spares.offer(place + "/1.1")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     assert not os.path.lexists(place + "/2.1.out")
 
 
@@ -146,14 +161,14 @@ def test_spare_logs_that_were_pruned_are_not_missed(place: str) -> None:
     spares = offered(place + "/1.1")
     for name in names(place):
         os.unlink(f"{place}/{name}")
-    spares.become(place + "/2.1")
+    become(spares, place + "/2.1")
     spares.discard()
     assert names(place) == []
 
 
 def test_where_the_next_directory_is_missing_spare_logs_are_removed(place: str) -> None:
     spares = offered(place + "/1.1")
-    spares.become(place + "/gone/1000.1")
+    become(spares, place + "/gone/1000.1")
     assert names(place) == []
 
 

@@ -16,8 +16,6 @@ from inturn.host.logs import Streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from inturn.host.spares import Spares
 
 _TERMINAL = 0
@@ -46,10 +44,8 @@ class LocalEngine:
         Raises StartFailed.
         """
         self.prepare()
-        if self._spares is not None and not launch.merge:
-            self._spares.become(launch.log)
         try:
-            return _start(launch, logs.remove_empty if self._spares is None else self._spares.offer)
+            return _start(launch, self._spares)
         except ValueError as error:  # a NUL byte in an argument, a variable without a name
             raise StartFailed("start_refused", f"the system cannot be given this command: {error}") from error
 
@@ -65,11 +61,11 @@ class LocalEngine:
         return search.find(native_id, token, log)
 
 
-def _start(launch: Launch, on_over: Callable[[str], None]) -> LocalRun:
+def _start(launch: Launch, spares: Spares | None) -> LocalRun:
     executable = spawn.resolve(launch.argv[0], launch.env.get(b"PATH"), launch.cwd)
     stdin = _TERMINAL if launch.keep_stdin else _open_stdin(launch)
     try:
-        streams = _open_logs(launch)
+        streams = _open_logs(launch, spares)
         faults.point("run.logs_open")
         before = identity.ticks()
         try:
@@ -87,6 +83,7 @@ def _start(launch: Launch, on_over: Callable[[str], None]) -> LocalRun:
     who = identity.of_child(pid, before, identity.ticks()) or Identity(pid, 0, clock.boot_id(), 0)
     native = NativeId(who, streams.ids)
     path = os.fsdecode(os.path.join(launch.cwd, executable))
+    on_over = logs.remove_empty if spares is None else spares.offer
     return LocalRun(Child(pid), pidfd, native, launch.token, launch.log, path, on_over=on_over)
 
 
@@ -105,8 +102,10 @@ def _spawn(launch: Launch, executable: bytes, stdin: int, streams: Streams) -> i
 
 
 def _open_stdin(launch: Launch) -> int:
-    path = os.path.join(launch.cwd, launch.stdin or b"/dev/null")
+    path = b"/dev/null" if launch.stdin is None else os.path.join(launch.cwd, launch.stdin)
     try:
+        if launch.stdin is None:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         # A pipe must not keep us waiting for its writer, nor a terminal become ours.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -123,9 +122,10 @@ def _unreadable(path: bytes, why: str) -> str:
     return f"the input file {os.fsdecode(path)!r} cannot be read: {why.lower()}"
 
 
-def _open_logs(launch: Launch) -> Streams:
+def _open_logs(launch: Launch, spares: Spares | None) -> Streams:
     try:
-        return logs.open_streams(launch.log, launch.merge)
+        taken = spares.open(launch.log) if spares is not None and not launch.merge else None
+        return taken or logs.open_streams(launch.log, launch.merge)
     except OSError as error:
         message = f"the log {error.filename!r} cannot be opened: {(error.strerror or '').lower()}"
         raise StartFailed("log_unavailable", message) from error

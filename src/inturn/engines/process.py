@@ -134,8 +134,8 @@ class LocalRun:
 
     @property
     def log_incomplete(self) -> bool:
-        """Whether at some look there was no room for what it wrote; looks once more."""
-        return self._room.lacked()
+        """Whether at some look there was no room for what it wrote; looks once more, after its end."""
+        return self._room.has_lacked()
 
     def poll(self) -> Ended | None:
         """The end of the leader, or None while it runs; reaps it."""

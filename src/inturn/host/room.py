@@ -34,6 +34,10 @@ class Room:
                 self._lacked = _is_full(self._directory)
         return self._lacked
 
+    def has_lacked(self) -> bool:
+        """As `lacked`, when the run has ended: where there is room, its files need not be looked at."""
+        return self._lacked or (_is_full(self._directory) and self.lacked())
+
 
 def _changed(path: str, known: FileId) -> int:
     """When the file was last written to (ns); 0 if it is not there any more."""

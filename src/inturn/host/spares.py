@@ -11,42 +11,44 @@ name.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 
-from inturn.host import locks
-from inturn.host.logs import INDEX, SUFFIXES, remove_empty
+from inturn.host.logs import INDEX, SUFFIXES, FileId, Streams, remove_empty
 
 # More than a worker ends at about the same moment are not worth their names.
 _AT_MOST = 64
 
-# As which user we make files. It is asked of four files for each run, and does not change.
+# As which user we make files. It is asked of two files for each run, and does not change.
 _OURSELVES = os.geteuid()
 
 
 class Spares:
-    """The spare logs of one process, by their stems."""
+    """What may be spare logs, by their stems, of one process. Whether they are shows when they are wanted."""
 
     def __init__(self) -> None:
         self._stems: list[str] = []
 
     def offer(self, stem: str) -> None:
-        """Keep the logs of a run of which nobody is left if all are empty and free; else remove empty ones.
-
-        Somebody who is left may have opened them by another name (/dev/stdout), which takes no lock.
-        """
-        if len(self._stems) < _AT_MOST and _are_spare(stem):
+        """Keep the logs of a run of which nobody is left, or remove those that are empty."""
+        if len(self._stems) < _AT_MOST:
             self._stems.append(stem)
         else:
             remove_empty(stem)
 
-    def become(self, stem: str) -> None:
-        """Have spare logs, if there are any, be found empty under the names of a new run's logs."""
-        if not self._stems:
-            return
-        spare = self._stems.pop()
-        if not all(_rename(spare + suffix, stem + suffix) for suffix in SUFFIXES):
+    def open(self, stem: str) -> Streams | None:
+        """Open spare logs under the names of a new run's, as `logs.open_streams` does; None without any.
+
+        Of what turns out not to be spare, only what is empty is removed.
+        """
+        while self._stems:
+            spare = self._stems.pop()
+            streams = _take(spare, stem)
+            if streams is not None:
+                return streams
             remove_empty(spare)
+        return None
 
     def discard(self) -> None:
         """Remove what has not been used."""
@@ -54,18 +56,39 @@ class Spares:
             remove_empty(self._stems.pop())
 
 
-def _are_spare(stem: str) -> bool:
+def _take(spare: str, stem: str) -> Streams | None:
+    """Both files under their new names, open and locked; None if one of them cannot be had."""
     # With an index, something was written, and taken back.
-    return not os.path.lexists(stem + INDEX) and all(_is_spare(stem + suffix) for suffix in SUFFIXES)
-
-
-def _is_spare(path: str) -> bool:
-    """Whether a log is as it was made, and nobody can write to it: its lock is free."""
+    if _lies_there(spare + INDEX):
+        return None
+    opened: list[tuple[int, FileId]] = []
     try:
-        found = os.lstat(path)
-        return _is_like_new(found) and locks.probe(path, found.st_dev, found.st_ino) == "free"
+        for suffix in SUFFIXES:
+            opened.append(_take_one(spare + suffix, stem + suffix))
+    except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made
+        for fd, _ in opened:
+            os.close(fd)
+        return None
+    (out, first), (err, second) = opened
+    return Streams(out, err, (first, second))
+
+
+def _take_one(spare: str, path: str) -> tuple[int, FileId]:
+    """Raises OSError if the file is not as new, or the name is taken: that one is somebody else's, and stays.
+
+    Somebody who has got the file without being of the run holds its lock.
+    """
+    found = os.lstat(spare)
+    if not _is_like_new(found) or _lies_there(path):
+        raise FileExistsError(path)
+    fd = os.open(spare, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.rename(spare, path)
     except OSError:
-        return False
+        os.close(fd)
+        raise
+    return fd, (found.st_dev, found.st_ino)
 
 
 def _is_like_new(found: os.stat_result) -> bool:
@@ -78,13 +101,6 @@ def _is_like_new(found: os.stat_result) -> bool:
     )
 
 
-def _rename(spare: str, path: str) -> bool:
-    """Give an empty file another name; False if it cannot have that, or is not as new any more."""
-    try:
-        # What has the name already is somebody else's, and stays.
-        if not _is_like_new(os.lstat(spare)) or os.path.lexists(path):
-            return False
-        os.rename(spare, path)
-    except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made
-        return False
-    return True
+def _lies_there(path: str) -> bool:
+    """As os.path.lexists, which would raise and catch an exception each time that there is nothing."""
+    return os.access(path, os.F_OK, follow_symlinks=False)

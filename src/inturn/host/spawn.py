@@ -46,17 +46,16 @@ def resolve(program: bytes, path: bytes | None, cwd: bytes) -> bytes:
 
     `path` is the job's own PATH, never ours; None means that the job has none and gets the system's default.
     The result is relative to `cwd` if the program or the entry of PATH is, so that a script sees the `$0` it
-    would see anywhere else. Raises CannotStart.
+    would see anywhere else. Whether it can be executed, and the directory entered, `start` finds out; what is
+    said here of a program that is named by its path would be said twice. Raises CannotStart.
     """
-    _require_directory(cwd)
-    if not program:
-        raise CannotStart("command_not_found", "the command is empty")
-    if b"/" not in program:
+    if b"/" in program:
+        return program
+    try:
         return _search(program, path, cwd)
-    fault = _fault(program, cwd)
-    if fault is not None:
-        raise fault
-    return program
+    except CannotStart:
+        _require_directory(cwd)  # Where that is missing, it is to blame.
+        raise
 
 
 def start(
@@ -153,6 +152,8 @@ def _no_directory(cwd: bytes, error: OSError) -> CannotStart:
 
 
 def _search(program: bytes, path: bytes | None, cwd: bytes) -> bytes:
+    if not program:
+        raise CannotStart("command_not_found", "the command is empty")
     searched = _default_path() if path is None else path
     unusable = None
     for entry in searched.split(b":"):
@@ -203,6 +204,7 @@ def _enter(cwd: bytes) -> None:
     try:
         os.chdir(cwd)
     except OSError as error:
+        _require_directory(cwd)
         raise _no_directory(cwd, error) from error
 
 

@@ -50,6 +50,7 @@ class Owner:
         self._looked_at = (UNREAD, UNREAD)
         self._due = 0
         self._told = True
+        self._hinted = False
         self._renewed_at = -owners.RENEW_EVERY
         self._sample_at = 0
         self._look_for_store_at = 0
@@ -75,6 +76,7 @@ class Owner:
             watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(wait, 0))
         self._told = bool(ready)
+        self._hinted = self._fifo in ready
         return ready.intersection(extra)
 
     def _is_quiet(self) -> bool:
@@ -98,7 +100,9 @@ class Owner:
         """Do everything that can be done now, and find out when there may be more."""
         store = self._tools.store
         # Before the store is looked at: a hint that comes later wakes us again.
-        wake.drain(self._fifo)
+        if self._hinted:
+            self._hinted = False
+            wake.drain(self._fifo)
         if self._is_cut_off():
             self._wind_up()
         self._failed = False

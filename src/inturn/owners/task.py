@@ -37,12 +37,16 @@ BIND_AFTER = 5 * MILLISECOND
 
 
 class Task:
-    """One job in the hands of its owner."""
+    """One job in the hands of its owner.
+
+    `done`: the job needs this owner no more: completed, back in a queue, or somebody else's. `holds_slots`: a
+    lease must be kept for it.
+    """
 
     def __init__(self, tools: Tools, job: Job, run: Run | None = None) -> None:
         """Take care of `job`; `run` is the one that has just been reserved for it, if there is one."""
-        self.job = job
         self._tools = tools
+        self._see(job)
         self._store = tools.store
         self._spec: Spec = specs.load(tools.store, job.id)
         self._gates = Gatekeeper(tools, job.id)
@@ -59,15 +63,11 @@ class Task:
         self._signals = Signals()
         self._load_gates()
 
-    @property
-    def done(self) -> bool:
-        """Whether the job needs this owner no more: completed, back in a queue, or somebody else's."""
-        return self.job.owner != self._tools.owner
-
-    @property
-    def holds_slots(self) -> bool:
-        """Whether a lease must be kept for it."""
-        return transitions.holds_slots(self.job)
+    def _see(self, job: Job) -> None:
+        """From now on the job is like this. What follows from that is asked for more often than it changes."""
+        self.job = job
+        self.done = job.owner != self._tools.owner
+        self.holds_slots = transitions.holds_slots(job)
 
     @property
     def has_looked(self) -> bool:
@@ -104,12 +104,12 @@ class Task:
             return
         fresh = jobs.load(self._store, self.job.id)
         if fresh is None:  # it was cancelled and pruned since we looked
-            self.job = self.job._replace(owner=None)
+            self._see(self.job._replace(owner=None))
             self.let_go()
             return
         if fresh.revision != self.job.revision:
             self._spec = specs.load(self._store, fresh.id)  # It may have been edited.
-        self.job = fresh
+        self._see(fresh)
         self._load_gates()
         if (self.holds_slots or self.live) and self._run is not None and self._run.number == fresh.runs:
             stored = jobs.load_run(self._store, fresh.id, fresh.runs)
@@ -158,7 +158,7 @@ class Task:
             step = self._next(now)
             if step.kind == "sleep":
                 return step.wait
-            if launched and not self._tools.alone and self.ending(now):
+            if launched and not self._tools.alone and self._has_ended():
                 return 0  # Over already: the owner records that together with other ends.
             launched = step.kind == "launch"
             try:
@@ -250,7 +250,7 @@ class Task:
             self._committed(transition)
 
     def _committed(self, transition: transitions.Transition) -> None:
-        self.job = transition.after
+        self._see(transition.after)
         if transition.event.run is not None:
             self._run = transition.event.run
         if self.done or not self.holds_slots:
@@ -258,8 +258,10 @@ class Task:
 
     def reap(self) -> None:
         """Collect the end of the run, if it has come."""
-        if self._running is not None:
-            self._running.poll()
+        self._has_ended()
+
+    def _has_ended(self) -> bool:
+        return self._running is not None and self._running.poll() is not None
 
     def ending(self, now: Now) -> list[transitions.Transition]:
         """What records that the run has ended and nothing of it is left; empty if there is something else.

@@ -89,11 +89,10 @@ class Worker(Owner):
         if self._exhausted:
             return []
         self._adopt_gates()
-        while self._free_places() > 0 and self._worth_claiming() and self._claim():
-            pass
-        if self._free_places() <= 0:
-            return []
-        return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
+        while self._free_places() > 0:
+            if not (self._worth_claiming() and self._claim()):
+                return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
+        return []
 
     def _exchange(self) -> None:
         """Record all the runs that have ended, and claim jobs in their place: one commit for all of it."""

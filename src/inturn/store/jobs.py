@@ -150,7 +150,8 @@ def _write(store: Store, base: Job, transition: Transition) -> None:
     # Others may have changed these since the job was read: promotions and bypasses touch no revision.
     afresh = _AFRESH_AT_ADMISSION if transition.event.kind == "admitted" else _AFRESH
     old, new = job_values(base), job_values(transition.after)
-    changed = tuple([at for at in _JOB_COLUMNS if old[at] != new[at] or at in afresh])
+    # A column that is named twice gets the latter value, which is the same.
+    changed = (*[at for at in _JOB_COLUMNS if old[at] != new[at]], *afresh)
     values = [new[at] for at in changed]
     store.execute(_update_of(changed), (*values, base.id, base.revision, base.epoch))
     if store.connection.changes() != 1:

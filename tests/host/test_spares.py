@@ -60,7 +60,8 @@ def test_the_next_run_has_them_like_new_ones(place: str) -> None:
     files = over(place + "/1.1")
     spares.offer(place + "/1.1")
     streams = spares.open(place + "/2.1")
-    assert streams is not None and streams.ids == files
+    assert streams is not None
+    assert streams.ids == files
     os.write(streams.out, b"mine")
     assert logs.alive(place + "/2.1", streams.ids) == "held"
     streams.close()

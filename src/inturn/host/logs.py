@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
-SUFFIXES = (".out", ".err")
+OUT, ERR = SUFFIXES = (".out", ".err")
 INDEX = ".idx"
 RECORD = 24
 
@@ -59,14 +59,14 @@ def open_streams(stem: str, merge: bool) -> Streams:
     nor is an empty file left behind.
     """
     try:
-        out, first = _open_locked(stem + ".out")
+        out, first = _open_locked(stem + OUT)
     except FileNotFoundError:
         _make_place(stem)
-        out, first = _open_locked(stem + ".out")
+        out, first = _open_locked(stem + OUT)
     if merge:
         return Streams(out, out, (first,))
     try:
-        err, second = _open_locked(stem + ".err")
+        err, second = _open_locked(stem + ERR)
     except OSError:
         os.close(out)
         remove_empty(stem)

@@ -15,7 +15,11 @@ import fcntl
 import os
 import stat
 
-from inturn.host.logs import INDEX, SUFFIXES, FileId, Streams, remove_empty
+from inturn.host.logs import ERR, INDEX, OUT, Streams, remove_empty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from inturn.host.logs import FileId
 
 # More than a worker ends at about the same moment are not worth their names.
 _AT_MOST = 64
@@ -61,15 +65,14 @@ def _take(spare: str, stem: str) -> Streams | None:
     # With an index, something was written, and taken back.
     if _lies_there(spare + INDEX):
         return None
-    opened: list[tuple[int, FileId]] = []
+    out = -1
     try:
-        for suffix in SUFFIXES:
-            opened.append(_take_one(spare + suffix, stem + suffix))
+        out, first = _take_one(spare + OUT, stem + OUT)
+        err, second = _take_one(spare + ERR, stem + ERR)
     except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made
-        for fd, _ in opened:
-            os.close(fd)
+        if out >= 0:
+            os.close(out)
         return None
-    (out, first), (err, second) = opened
     return Streams(out, err, (first, second))
 
 

@@ -64,7 +64,7 @@ class Task:
         self._load_gates()
 
     def _see(self, job: Job) -> None:
-        """From now on the job is like this. What follows from that is asked for more often than it changes."""
+        """From now on the job is like this. What follows from that is asked for often, and changes rarely."""
         self.job = job
         self.done = job.owner != self._tools.owner
         self.holds_slots = transitions.holds_slots(job)

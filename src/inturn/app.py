@@ -7,16 +7,52 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import NamedTuple
 
     from inturn.core.spec import Submission
     from inturn.host.paths import State
     from inturn.owners.recover import Finding
     from inturn.owners.worker import Orders
     from inturn.service.context import Context
+    from inturn.service.standby import Standby
     from inturn.store.db import Store
+else:
+    from inturn.core.records import NamedTuple
 
 # So many pieces of what is overdue are settled at most: a full disk must not keep a recovery for ever.
 MOST_PIECES = 1000
+
+
+class Beginning(NamedTuple):
+    """A store that has been looked at: where it is, what was there, and what the user should know about it.
+
+    `standby` is a supervisor that was started there in advance; whoever has it is to take or to dismiss it.
+    """
+
+    directory: str
+    state: State
+    warnings: list[str]
+    supervisor: tuple[str, ...]
+    standby: Standby | None = None
+
+
+def begin(directory: str | None, create: bool, ahead: bool) -> Beginning:
+    """Find the store and check its directory, or create that if `create`; see `open_context`.
+
+    With `ahead`, a supervisor is started for the one job that is to be submitted, if there is a store
+    already: of all that this takes, it takes longest. Raises InturnError `store_unusable` or
+    `submission_failed`.
+    """
+    from inturn.host import paths
+
+    path = paths.resolve_store(directory or paths.default_store_dir(os.environ))
+    state, warnings = _prepare(path, create)
+    begun = Beginning(path, state, warnings, supervisor_command())
+    if state != "present" or not ahead:
+        return begun
+    from inturn.service import standby
+
+    return begun._replace(standby=standby.start_ahead(path, begun.supervisor))
 
 
 def open_context(
@@ -25,34 +61,41 @@ def open_context(
     create: bool,
     notice: Callable[[str], None],
     ahead: bool = False,
+    begun: Beginning | None = None,
 ) -> Context:
     """What a command works with. `directory` and `config` are the options, None if they were not given.
 
     Without `create`, a store that does not exist is left so, and the context has none. `notice` is called
-    with what the user should know. With `ahead`, a supervisor is started for the one job that is to be
-    submitted, if there is a store already: of all that this takes, it takes longest. Raises InturnError
-    `store_unusable`, `store_busy`, `config_invalid` or `submission_failed`.
+    with what the user should know. With `ahead`, a supervisor is started as `begin` does it; `begun` is what
+    that gave if it was called before. Whoever gets the context is to dismiss it; if this fails, it has been.
+    Raises InturnError `store_unusable`, `store_busy`, `config_invalid` or `submission_failed`.
     """
     from inturn.config import locate
-    from inturn.host import clock, paths
+    from inturn.host import clock
     from inturn.service.context import Context
 
-    path = paths.resolve_store(directory or paths.default_store_dir(os.environ))
-    config_path, origin = locate(config, os.environ)
-    context = Context(path, None, clock.now, config_path, origin, supervisor_command(), notice)
-    state = _prepare(path, create, notice)
-    if state != "present" and not create:
-        return context
-    if state != "present" or not ahead:
-        return context._replace(store=_open(path, create))
-    from inturn.service import standby
-
-    started = standby.start_ahead(context)
     try:
-        return context._replace(store=_open(path, create), standby=started)
+        config_path, origin = locate(config, os.environ)
+        begun = begun or begin(directory, create, ahead)
+        path, state, warnings, supervisor, standby = begun
+        for warning in warnings:
+            notice(warning)
+        context = Context(path, None, clock.now, config_path, origin, supervisor, notice, standby)
+        if state != "present" and not create:
+            return context
+        return context._replace(store=_open(path, create))
     except BaseException:
-        standby.dismiss(context, started)
+        if begun is not None:
+            dismiss(begun.standby)
         raise
+
+
+def dismiss(one: Standby | None) -> None:
+    """Dismiss a supervisor that was started in advance, unless it was taken."""
+    if one is not None:
+        from inturn.service import standby
+
+        standby.dismiss(one)
 
 
 def _open(path: str, create: bool) -> Store:
@@ -62,8 +105,8 @@ def _open(path: str, create: bool) -> Store:
     return open_store(path, wake.ringer(path), create)
 
 
-def _prepare(path: str, create: bool, notice: Callable[[str], None]) -> State:
-    """Check the directory of the store, or create it if that is asked for; returns what was there before."""
+def _prepare(path: str, create: bool) -> tuple[State, list[str]]:
+    """Check the directory of the store, or create it; returns what was there before, and warnings."""
     from inturn.errors import InturnError
     from inturn.host import paths
 
@@ -76,11 +119,9 @@ def _prepare(path: str, create: bool, notice: Callable[[str], None]) -> State:
         )
     if state != "present":
         if not create:
-            return state
+            return state, []
         paths.create_store_dirs(path)
-    for warning in paths.check_store_dir(path):
-        notice(warning)
-    return state
+    return state, paths.check_store_dir(path)
 
 
 def supervisor_command() -> tuple[str, ...]:

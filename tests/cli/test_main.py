@@ -223,7 +223,7 @@ def test_a_place_that_is_no_text_is_refused_in_one_line(cli: Cli) -> None:
 def test_what_nobody_expected_is_told_in_short_and_with_a_traceback_only_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("inturn.cli.main.VERBS", ("nowhere",))
+    monkeypatch.setattr("inturn.cli.frame.VERBS", ("nowhere",))
     assert main(["nowhere"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("inturn: unexpected ModuleNotFoundError: ")

@@ -29,7 +29,6 @@ from tests.e2e.harness import Cli, until
 EVERYWHERE = """
 __future__: annotations are texts
 apsw: SQLite
-binascii: the checksum of an environment, and of a migration
 errno: which error of the system it was
 fcntl: locks
 inturn: the version
@@ -63,7 +62,9 @@ inturn.store.transaction: the one helper
 
 ANY_COMMAND = """
 inturn.app: puts the parts together
-inturn.cli.main: the frame
+inturn.cli.ending: what is said if it fails, and what becomes of its output
+inturn.cli.frame: the frame
+inturn.cli.main: the first instruction, and the exit codes
 inturn.cli.options: takes words apart
 inturn.cli.output: prints
 inturn.cli.result: what a verb answers
@@ -82,6 +83,7 @@ inturn.store.settings: capacities
 """
 
 SUBMISSION = """
+binascii: the checksum of an environment
 inturn.cli.echo: says what a local time was understood as
 inturn.cli.submission: what `run` and `add` share
 inturn.cli.verbs.run: the verb
@@ -103,6 +105,29 @@ inturn.service.surroundings: directory, environment, umask
 inturn.store.newcomers: rows of new jobs
 inturn.store.owners: the registry
 select: waits for the supervisor's answer
+"""
+
+# What `run` loads before it starts the supervisor: everybody waits for that, and for this first.
+BEFORE_THE_SUPERVISOR = """
+__future__: annotations are texts
+errno: which error of the system it was
+fcntl: the supervisor's lock
+inturn: the version
+inturn.app: starts it
+inturn.cli: the package
+inturn.cli.main: sees that it will be wanted
+inturn.core: the package
+inturn.core.layout: the name of the database
+inturn.core.records: named tuples without `typing`
+inturn.errors: the one exception
+inturn.host: the package
+inturn.host.detach: starts processes
+inturn.host.faults: crash points
+inturn.host.locks: proof of life
+inturn.host.mounts: whether the store is on a network file system
+inturn.host.paths: where the store is, and whether it is safe
+inturn.service: the package
+inturn.service.standby: the supervisor that waits
 """
 
 LISTING = """
@@ -168,6 +193,16 @@ print(*set(sys.modules) - before, file=sys.stderr)
 sys.exit(code)
 """
 
+# The same, told when a supervisor has been started.
+SHOW_MODULES_BEFORE_THE_SUPERVISOR = """
+import sys
+before = set(sys.modules)
+from inturn.host import faults
+faults.arm("submit.spawned", lambda: print(*set(sys.modules) - before, file=sys.stderr))
+from inturn.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
 # A supervisor that writes them down when it is asked to.
 SHOW_MODULES_WHEN_ASKED = """
 import sys
@@ -209,10 +244,10 @@ def named(*tables: str) -> set[str]:
     return {line.split(":")[0] for table in tables for line in table.strip().splitlines()}
 
 
-def loaded_by(cli: Cli, *words: str) -> set[str]:
+def loaded_by(cli: Cli, *words: str, program: str = SHOW_MODULES) -> set[str]:
     """The modules that a command loads, those of the interpreter apart."""
     done = subprocess.run(
-        [sys.executable, "-c", SHOW_MODULES, *words],
+        [sys.executable, "-c", program, *words],
         env=cli.environment(), cwd=cli.root, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     return relevant(done.stderr.split())
@@ -248,6 +283,12 @@ def test_a_submission_loads_what_it_needs_and_nothing_else(cli: Cli) -> None:
     cli.run("run", "--", "true").check()
     found = loaded_by(cli, "run", "--", "true")
     assert_loads_nothing_else(found, EVERYWHERE, ANY_COMMAND, SUBMISSION)
+
+
+def test_a_submission_loads_little_before_it_starts_the_supervisor(cli: Cli) -> None:
+    cli.run("run", "--", "true").check()
+    found = loaded_by(cli, "run", "--", "true", program=SHOW_MODULES_BEFORE_THE_SUPERVISOR)
+    assert_loads_nothing_else(found, BEFORE_THE_SUPERVISOR)
 
 
 def test_a_listing_loads_what_it_needs_and_nothing_else(cli: Cli) -> None:

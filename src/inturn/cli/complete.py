@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 
-from inturn.cli.main import ALIASES, BEFORE_THE_VERB, VERBS
+from inturn.cli.frame import BEFORE_THE_VERB
+from inturn.cli.main import ALIASES, VERBS
 from inturn.cli.manual import Entry
 from inturn.core.job import OUTCOMES, STATUSES
 from inturn.core.options import switch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from fcntl import F_DUPFD_CLOEXEC, fcntl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ def start(command: tuple[str, ...], environment: dict[str, str], lock: int) -> D
     It is to read GO_FD until it ends or gives a byte, and to write READY, or an error message, to ANSWER_FD.
     Raises OSError if it cannot be started.
     """
+    from fcntl import F_DUPFD_CLOEXEC, fcntl  # a supervisor, of which this file is a part, starts none
+
     go_read, go_write = os.pipe()
     answer_read, answer_write = os.pipe()
     moved = [fcntl(fd, F_DUPFD_CLOEXEC, _HIGH) for fd in (lock, go_read, answer_write)]

@@ -51,7 +51,7 @@ def hatch(context: Context, count: int, store_them: Callable[[list[Newcomer]], T
     lock = locks.create(lock_path)
     faults.point("nursery.locked")
     try:
-        child = start_process(context, lock, token, str(count))
+        child = start_process(context.directory, context.supervisor, lock, token, str(count))
     finally:
         os.close(lock)
         discard(lock_path)

@@ -16,68 +16,84 @@ from inturn.host.paths import discard, owner_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from inturn.host.detach import Detached
     from inturn.service.context import Context
-else:
-    from inturn.core.records import NamedTuple
 
 NO_PROCESS = "Nothing was submitted. Is there a limit on processes? See: ulimit -u"
 
 
-class Standby(NamedTuple):
-    """The process, the token that its job is to be stored under, and our descriptor of the lock it holds."""
+class Standby:
+    """The process, the token that its job is to be stored under, and our descriptor of the lock it holds.
 
-    token: str
-    lock: int
-    child: Detached
+    Whoever takes it sees to the rest, which `taken` says; one that nobody takes is to be dismissed.
+    """
+
+    def __init__(self, directory: str, token: str, lock: int, child: Detached) -> None:
+        self.directory = directory
+        self.token = token
+        self.lock = lock
+        self.child = child
+        self.taken = False
 
 
-def start(context: Context) -> Standby:
+def take(context: Context) -> Standby:
+    """The one that was started in advance, or a new one. Raises as `start`."""
+    one = context.standby
+    if one is None or one.taken:
+        one = start(context.directory, context.supervisor)
+    one.taken = True
+    return one
+
+
+def start(directory: str, supervisor: tuple[str, ...]) -> Standby:
     """Start one. Raises InturnError `submission_failed` if the system has no process to give."""
     token = os.urandom(8).hex()
-    lock_path, _ = owner_files(context.directory, token)
+    lock_path, _ = owner_files(directory, token)
     lock = locks.create(lock_path)
-    faults.point("submit.locked")
     try:
-        child = start_process(context, lock, token)
+        faults.point("submit.locked")
+        child = start_process(directory, supervisor, lock, token)
     except BaseException:
         os.close(lock)
         discard(lock_path)
         raise
     faults.point("submit.spawned")
-    return Standby(token, lock, child)
+    return Standby(directory, token, lock, child)
 
 
-def start_ahead(context: Context) -> Standby | None:
+def start_ahead(directory: str, supervisor: tuple[str, ...]) -> Standby | None:
     """Start one in a store that nobody has looked into yet: if nothing can be written there, None."""
     try:
-        return start(context)
+        return start(directory, supervisor)
     except OSError:
         return None  # Whoever opens the store says what is wrong with it.
 
 
-def dismiss(context: Context, one: Standby | None) -> None:
-    """End one for which there is nothing to do, before it looks for its job in the store."""
-    if one is None:
+def dismiss(one: Standby | None) -> None:
+    """End one for which there is nothing to do, before it finds that out; nothing if it was taken."""
+    if one is None or one.taken:
         return
-    os.kill(one.child.pid, _signal.SIGKILL)  # our child: the number is its own until we have reaped it
-    os.waitpid(one.child.pid, 0)
-    for fd in (one.lock, one.child.go, one.child.answer):
-        os.close(fd)
-    discard(owner_files(context.directory, one.token)[0])
+    one.taken = True
+    try:
+        os.kill(one.child.pid, _signal.SIGKILL)  # our child: the number is its own until we have reaped it
+        os.waitpid(one.child.pid, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass  # Where we ignore the ends of our children it has gone without a trace.
+    finally:
+        for fd in (one.lock, one.child.go, one.child.answer):
+            os.close(fd)
+        discard(owner_files(one.directory, one.token)[0])
 
 
-def start_process(context: Context, lock: int, *words: str) -> Detached:
+def start_process(directory: str, supervisor: tuple[str, ...], lock: int, *words: str) -> Detached:
     """Start a supervisor, or the process that forks several, which holds `lock`; `words` are its arguments.
 
     Raises InturnError `submission_failed` if the system has no process to give.
     """
     # Nothing of the submitter's environment, least of all the marks of a run.
-    environment = {"INTURN_DIR": context.directory, "LC_ALL": "C.UTF-8"}
+    environment = {"INTURN_DIR": directory, "LC_ALL": "C.UTF-8"}
     try:
-        return detach.start((*context.supervisor, context.directory, *words), environment, lock)
+        return detach.start((*supervisor, directory, *words), environment, lock)
     except OSError as error:
         raise InturnError(
             "submission_failed", f"no supervisor can be started: {error.strerror}", NO_PROCESS

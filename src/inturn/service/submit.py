@@ -42,7 +42,8 @@ def run(context: Context, submissions: Sequence[Submission], staying: bool = Fal
 
 def _run_one(context: Context, submission: Submission) -> int:
     assert context.store is not None
-    token, lock, child = context.standby or standby.start(context)
+    one = standby.take(context)
+    token, lock, child = one.token, one.lock, one.child
     stored = False
     try:
         try:

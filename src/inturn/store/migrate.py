@@ -7,7 +7,6 @@ only add, so that a process started by an older inturn finishes its work on a ne
 from __future__ import annotations
 
 import os
-from binascii import crc32
 from time import monotonic, sleep, time_ns
 
 import apsw
@@ -124,6 +123,8 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
 
 
 def _run_migrations(connection: apsw.Connection, path: str) -> None:
+    from binascii import crc32  # seldom needed, and a library of its own
+
     with Transaction(connection, path, "BEGIN IMMEDIATE"):
         done = int(connection.pragma("user_version")) % 1000
         for number, name in enumerate(MIGRATIONS[done:], start=done + 1):

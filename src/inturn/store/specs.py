@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from binascii import crc32
-
 from inturn.core.retry import Policy
 from inturn.core.spec import Spec
 
@@ -138,6 +136,8 @@ def _parse_shared(values: tuple[Any, ...]) -> Spec:
 
 def environment_id(store: Store, entries: tuple[bytes, ...]) -> int:
     """The id of an environment, stored once however many jobs have it."""
+    from binascii import crc32  # no owner of a job needs it
+
     body = b"\0".join(entries)
     checksum = crc32(body)
     found = store.row("SELECT id FROM environments WHERE checksum = ? AND body = ?", (checksum, body))

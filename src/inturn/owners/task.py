@@ -60,6 +60,8 @@ class Task:
         # Until when the store need not know which process the run is; None if it does.
         self._bind_at: int | None = None
         self._sight = decide.Sight()
+        # A worker has been left to record the end of this run together with others, if it can.
+        self._end_was_left = False
         self._signals = Signals()
         self._load_gates()
 
@@ -152,15 +154,14 @@ class Task:
         None means that only a change of the store, or a descriptor, can bring more.
         """
         self._gates.acted_upon = True
-        launched = False
         while not self.done:
+            if not (self._tools.alone or self._end_was_left) and self._has_ended():
+                self._end_was_left = True
+                return 0
             now = self._tools.now()
             step = self._next(now)
             if step.kind == "sleep":
                 return step.wait
-            if launched and not self._tools.alone and self._has_ended():
-                return 0  # Over already: the owner records that together with other ends.
-            launched = step.kind == "launch"
             try:
                 refused = self._carry_out(step, now)
             except Stale:
@@ -270,6 +271,8 @@ class Task:
         """
         if self._running is None or self._run is None or not self.holds_slots or self.done:
             return []
+        if self._run.number != self.job.runs:
+            return []  # It has been recorded, and another one begun, by a commit that seemed to fail.
         self._look_at_run(now)
         if self._sight.ended is None or (self._bind_at is not None and self.job.phase != "starting"):
             return []
@@ -292,6 +295,7 @@ class Task:
         self._bind_at = None
         self._gates.abandon()
         self._sight = decide.Sight()
+        self._end_was_left = False
 
     def put_away(self) -> None:
         """Close what was let go of. It can wait until the next run has been started."""

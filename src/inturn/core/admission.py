@@ -60,6 +60,8 @@ class Capacity(NamedTuple):
 
     def scopes(self, request: Request) -> tuple[str, ...]:
         """The finite scopes that a request is charged to."""
+        if not self.limits:
+            return ()
         names = [STORE]
         if request.pool:
             names.append(request.pool)
@@ -112,6 +114,9 @@ class Decision(NamedTuple):
     passed: Request | None = None
 
 
+_ADMITTED = Decision(True, "admitted")
+
+
 def decide(mine: Request, line: Iterable[Request], capacity: Capacity) -> Decision:
     """Settle one request against the others in line.
 
@@ -119,11 +124,11 @@ def decide(mine: Request, line: Iterable[Request], capacity: Capacity) -> Decisi
     (due, not paused, with somebody there to take the slots), and all that have been bypassed often enough.
     `mine` itself may be among them.
     """
+    if not capacity.scopes(mine):
+        return _ADMITTED
     too_large = capacity.too_large(mine)
     if too_large:
         return Decision(False, "too_large", too_large)
-    if not capacity.scopes(mine):
-        return Decision(True, "admitted")
     older = sorted((other for other in line if other.place < mine.place), key=lambda other: other.place)
     return _settle(mine, older, capacity)
 
@@ -160,7 +165,7 @@ def _judge(mine: Request, judged: Sequence[tuple[Request, tuple[str, ...]]], cap
     full = capacity.obstacles(mine)
     if full:
         return Decision(False, "full", full)
-    return Decision(True, "admitted", passed=passed)
+    return _ADMITTED._replace(passed=passed)
 
 
 def admissible(line: Iterable[Request], capacity: Capacity) -> list[Request]:

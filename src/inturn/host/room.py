@@ -16,8 +16,8 @@ class Room:
     """One run's logs, looked at from time to time."""
 
     def __init__(self, stem: str, ids: tuple[FileId, ...]) -> None:
-        self._files = tuple(zip((stem + suffix for suffix in SUFFIXES), ids, strict=False))
-        self._directory = os.path.dirname(stem)
+        self._stem = stem
+        self._ids = ids
         self._changed: tuple[int, ...] = ()
         self._lacked = False
 
@@ -28,15 +28,16 @@ class Room:
         has written since the last look. Raises nothing: what cannot be seen is not held against the log.
         """
         if not self._lacked:
-            changed = tuple(_changed(path, known) for path, known in self._files)
+            files = zip(SUFFIXES, self._ids, strict=False)
+            changed = tuple(_changed(self._stem + suffix, known) for suffix, known in files)
             if changed != self._changed:
                 self._changed = changed
-                self._lacked = _is_full(self._directory)
+                self._lacked = _is_full(self._stem)
         return self._lacked
 
     def has_lacked(self) -> bool:
         """As `lacked`, when the run has ended: where there is room, its files need not be looked at."""
-        return self._lacked or (_is_full(self._directory) and self.lacked())
+        return self._lacked or (_is_full(self._stem) and self.lacked())
 
 
 def _changed(path: str, known: FileId) -> int:
@@ -48,9 +49,9 @@ def _changed(path: str, known: FileId) -> int:
     return found.st_mtime_ns if (found.st_dev, found.st_ino) == known else 0
 
 
-def _is_full(directory: str) -> bool:
+def _is_full(stem: str) -> bool:
     """Whether an ordinary user can write nothing more. What is reserved for root does not count as room."""
     try:
-        return os.statvfs(directory).f_bavail == 0
+        return os.statvfs(os.path.dirname(stem)).f_bavail == 0
     except OSError:
         return False

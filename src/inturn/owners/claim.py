@@ -85,7 +85,7 @@ def _first_admissible(
     for request in _candidates(store, queues):
         job = jobs.load(store, request.job_id)
         assert job is not None
-        decision = admissions.settle(store, job, now)
+        decision = admissions.settle_unpaused(store, job, now)
         if decision.admitted:
             return (job, decision), False
         yields = yields or decision.reason == "yields"

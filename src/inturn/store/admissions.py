@@ -245,12 +245,17 @@ def request_of(job: Job) -> Request:
 
 
 def settle(store: Store, job: Job, now: Now) -> Decision:
-    """Decide on the request of a job that is in line, with the write lock held.
+    """Decide on the request of a job that is in line, with the write lock held; see `settle_unpaused`."""
+    if held.load(store).over(job.queue, job.pool):
+        return PAUSED
+    return settle_unpaused(store, job, now)
+
+
+def settle_unpaused(store: Store, job: Job, now: Now) -> Decision:
+    """Decide on the request of a job, such as one of `heads`, of which neither queue nor pool is paused.
 
     Requests that have been offered slots for too long without an answer are left out of the line and marked.
     """
-    if held.load(store).over(job.queue, job.pool):
-        return PAUSED
     mine = request_of(job)
     while True:
         room, competing = view(store, mine)

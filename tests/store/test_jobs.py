@@ -278,10 +278,42 @@ def test_the_owner_is_told_what_others_do_to_its_job_and_not_what_it_does_itself
     store: Store, ring: Ring
 ) -> None:
     with store.writing():
+        store.execute("INSERT INTO pools (name, slots, declared) VALUES ('', 1, 0)")
         job, me = supervised(store)
         other, _ = supervised(store, "other")
     assert told_by(store, ring, job, CANCEL, me) == {"other"}  # which may now go first
     assert told_by(store, ring, other, CANCEL) == {"other"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("", set()),
+        ("INSERT INTO pools (name, slots, declared) VALUES ('', 1, 0)", {"other"}),
+        ("INSERT INTO pools (name, slots, declared) VALUES ('disk', 1, 0)", {"other"}),
+        ("INSERT INTO worker_queues (owner, queue, ceiling) SELECT max(id), 'q', 1 FROM owners", {"other"}),
+    ],
+    ids=["nothing", "the store", "a pool", "a queue"],
+)
+def test_who_leaves_the_line_concerns_others_only_where_something_is_limited(
+    store: Store, ring: Ring, sql: str, told: set[str]
+) -> None:
+    with store.writing():
+        job, me = supervised(store)
+        supervised(store, "other")
+        store.execute(sql or "SELECT 1")
+    assert told_by(store, ring, job, CANCEL, me) == told
+
+
+def test_who_comes_into_the_line_is_told_where_nothing_is_limited(store: Store, ring: Ring) -> None:
+    with store.writing():
+        job, _ = supervised(store)
+        _, somebody = supervised(store, "other")
+    told_by(store, ring, job, Event("paused", "paused"), somebody)
+    with store.writing():
+        store.execute("UPDATE jobs SET owner = NULL, queue = 'q' WHERE id = ?", (job.id,))
+        owners.serve(store, somebody, {"q": None}, 1)
+    assert told_by(store, ring, reread(store, job), Event("resumed", "queued")) == {"other"}
 
 
 def test_an_owner_that_is_known_to_be_dead_is_not_told(store: Store, ring: Ring) -> None:

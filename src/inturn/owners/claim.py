@@ -49,16 +49,19 @@ def claim(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int,
     that nothing slips between them.
     """
     with faults.commit("claim", tools.store.writing()):
-        return take(tools, queues, now, places, draining)
+        return take(tools, queues, now, places, draining, come=False)
 
 
-def take(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, draining: bool) -> Claim:
+def take(
+    tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, draining: bool, come: bool
+) -> Claim:
     """As `claim`, inside a write transaction that may have done something else before.
 
-    Whoever else may be admitted now is noted to be woken after the commit.
+    Whoever else may be admitted now is noted to be woken after the commit; `come` says whether anybody has
+    come into the line before in this transaction.
     """
     store = tools.store
-    _catch_up(tools, now)
+    come = _catch_up(tools, now) or come
     owners.show_up(store, tools.owner)
     admitted: list[Transition] = []
     yields = False
@@ -67,7 +70,8 @@ def take(tools: Tools, queues: Mapping[str, int | None], now: Now, places: int, 
         if first is None:
             break
         admitted.append(admit.admit(tools, *first, now, wake=False))
-    admissions.wake_admissible(store, now, tools.owner)
+        come = come or admitted[-1].after.throttle != 0
+    admissions.wake_admissible(store, now, tools.owner, come)
     if admitted:
         return Claim(tuple(admitted))
     return Claim(
@@ -92,13 +96,20 @@ def _first_admissible(
     return None, yields
 
 
-def _catch_up(tools: Tools, now: Now) -> None:
-    """Bring the line up to date; strict order asks that all that is due stands in it."""
-    while admissions.promote(tools.store, now) >= admissions.PROMOTE_AT_MOST:
-        pass
+def _catch_up(tools: Tools, now: Now) -> bool:
+    """Bring the line up to date: strict order asks that all that is due stands in it.
+
+    Returns whether anybody has come into it.
+    """
+    come = False
+    promoted = admissions.PROMOTE_AT_MOST
+    while promoted >= admissions.PROMOTE_AT_MOST:
+        promoted = admissions.promote(tools.store, now)
+        come = come or promoted > 0
     late = settle.late(tools.store, now)
     if late:
-        jobs.commit(tools.store, late, now, tools.owner)
+        come = jobs.commit(tools.store, late, now, tools.owner) or come
+    return come
 
 
 def _candidates(store: Store, queues: Mapping[str, int | None]) -> list[Request]:

@@ -101,7 +101,7 @@ class Task:
     def reload(self) -> None:
         """Read the job again, since the store has changed."""
         self._bidder.look_again()
-        if not (self.holds_slots or self.live) and jobs.is_at(self._store, self.job):
+        if jobs.is_at(self._store, self.job):
             self._load_gates()  # A receipt is no change of the job.
             return
         fresh = jobs.load(self._store, self.job.id)

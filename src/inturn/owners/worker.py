@@ -109,14 +109,14 @@ class Worker(Owner):
         claimed = claim.Claim()
         try:
             with transaction:
-                jobs.commit(
+                come = jobs.commit(
                     store, [one for _, chain in ends for one in chain], now, self._tools.owner, wake=False
                 )
                 if self._exhausted or self._stops_asked:
                     admissions.wake_admissible(store, now, self._tools.owner)
                 else:
                     places = self._free_places() + len(ends)
-                    claimed = claim.take(self._tools, self._orders.queues, now, places, draining=False)
+                    claimed = claim.take(self._tools, self._orders.queues, now, places, False, come)
         except Stale:
             return  # Each task finds out for itself whether it is its job that has changed.
         for task, chain in ends:

@@ -330,17 +330,19 @@ def count_bypass(store: Store, passed: Request) -> None:
     store.execute("UPDATE jobs SET bypass_count = bypass_count + 1 WHERE id = ?", (passed.job_id,))
 
 
-def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
+def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = True) -> None:
     """Have those woken, after the commit, that may be admitted now; what the others were offered is gone.
 
     If it is nobody's turn, the first in line is woken if it is a supervised job, to get ready for it.
 
     `me` is the owner that commits, if one does: it looks at the line by itself, so that nothing needs to be
-    done if it is alone.
+    done if it is alone. `come` says whether anybody has come into the line; if slots were only taken or given
+    back, it is only where something is limited that this concerns anybody.
     """
     if me is not None and store.row("SELECT 1 FROM owners WHERE id <> ? AND gone_at IS NULL", (me,)) is None:
         return
-    promote(store, now)
+    if not (promote(store, now) or come or _is_anything_limited(store)):
+        return
     room, competing = view(store)
     offered = [request.job_id for request in admissible(competing, room)]
     for request in competing:
@@ -350,6 +352,14 @@ def wake_admissible(store: Store, now: Now, me: int | None = None) -> None:
         store.wake(_owner_tokens(store, offered))
     else:
         store.wake_at_leisure(_supervisor_of_next(store, competing))
+
+
+def _is_anything_limited(store: Store) -> bool:
+    """Arrays apart, whose jobs say so themselves."""
+    room = capacity(store)
+    if room.limits or room.devices:
+        return True
+    return store.row("SELECT 1 FROM worker_queues WHERE ceiling IS NOT NULL LIMIT 1") is not None
 
 
 def _withdraw_offer(store: Store, job_id: int) -> None:

@@ -67,8 +67,10 @@ def owned_by(store: Store, owner: int) -> list[Job]:
 
 def commit(
     store: Store, batch: Iterable[Transition], now: Now, me: int | None = None, wake: bool = True
-) -> None:
+) -> bool:
     """Write transitions together with their events, runs and admissions, inside a write transaction.
+
+    Returns whether somebody may be admitted for it where nothing is limited: has come into the line.
 
     `me` is the owner that commits, None for anybody else. Those whom a transition concerns are noted to be
     woken after the commit: the job's owner, the owners of dependents, those who may now be admitted; not the
@@ -77,7 +79,7 @@ def commit(
     has the effects, of all of them. Raises Stale if a job has changed since it was read: nothing of the
     transaction may then be kept.
     """
-    freed = False
+    freed = come = False
     base: Job | None = None
     todo = list(batch)
     known = {transition.before.id for transition in todo}
@@ -105,6 +107,7 @@ def commit(
             freed = True  # A smaller request behind this one may fit as well.
         elif "queued" in (before.phase, after.phase):
             freed = True  # It may have held others back, or may itself be admitted.
+        come = come or after.phase == "queued" or after.throttle != 0
         if after.phase == "completed" and gates.is_waited_for(store, after.id):
             from inturn.store import settle  # of many a job there is nothing to settle
 
@@ -116,7 +119,8 @@ def commit(
             todo += [one for one in found if one.before.id not in known]
             known.update(one.before.id for one in found)
     if freed and wake:
-        admissions.wake_admissible(store, now, me)
+        admissions.wake_admissible(store, now, me, come)
+    return come
 
 
 def catch_up(store: Store, clock: Callable[[], Now]) -> bool:

@@ -87,8 +87,8 @@ def _mishear(point: str) -> None:
     connect = db._connect
 
     class Unheard:
-        def __init__(self, path: str) -> None:
-            self._connection = connect(path)
+        def __init__(self, path: str, patience: db.Patience) -> None:
+            self._connection = connect(path, patience)
 
         def execute(self, sql: str, bindings: Any = None) -> apsw.Cursor:
             done = self._connection.execute(sql, bindings)

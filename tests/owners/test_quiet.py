@@ -144,3 +144,14 @@ def test_a_crowd_that_has_gone_is_missed_though_it_was_counted_just_now(
     life.clock.ahead += SECOND
     life.owner.turn()
     assert naps[-1] <= poll_interval(3) * 11 // 10
+
+
+def test_an_owner_reckons_with_the_crowd_when_it_waits_for_the_write_lock(
+    begin: Begin, naps: list[int]
+) -> None:
+    life = behind_an_older_one(begin)
+    told: list[int] = []
+    life.owner._tools.store.expect = told.append  # type: ignore[method-assign]
+    register_crowd(life)
+    life.owner.turn()
+    assert told[-1] >= CROWD

@@ -200,7 +200,9 @@ class Owner:
         now = self._tools.now().mono
         self._uncounted = now - self._counted_at < COUNT_EVERY
         if not self._uncounted:
-            self._interval = poll_interval(owners.count_live(self._tools.store))
+            crowd = owners.count_live(self._tools.store)
+            self._tools.store.expect(crowd)
+            self._interval = poll_interval(crowd)
             self._counted_at = now
             # When a crowd has gone, those that are left have to look in its place.
             self._look_at = min(self._look_at, now + self._between_looks())

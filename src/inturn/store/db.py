@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 # The first release without the WAL-reset bug (sqlite.org/wal.html#walresetbug).
 OLDEST_SQLITE = 3_051_003
 
+# How long who waits for the write lock sleeps at most between two attempts (s): at first, after some, and for
+# each head of a crowd.
+_FIRST_WINDOW = 0.0005
+_QUICK_WINDOW = 0.003
+_QUICK_ATTEMPTS = 10
+_WINDOW_PER_HEAD = 0.0003
+
 # Pages in the WAL from which on a commit is followed by a passive checkpoint. A growing WAL slows each fsync.
 CHECKPOINT_PAGES = 1000
 
@@ -47,7 +54,8 @@ def open_store(directory: str, ring: Callable[[Iterable[str]], None], create: bo
         if create:
             _create(path)
         no_wal = not os.path.exists(path + "-wal")
-        connection = _connect(path)
+        patience = Patience()
+        connection = _connect(path, patience)
         try:
             migrate.bring_up_to_date(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
@@ -59,7 +67,7 @@ def open_store(directory: str, ring: Callable[[Iterable[str]], None], create: bo
             raise
     except (apsw.Error, OSError) as error:
         raise translate(error, path) from error
-    return Store(connection, path, ring)
+    return Store(connection, path, ring, patience)
 
 
 def _create(path: str) -> None:
@@ -74,11 +82,11 @@ def _create(path: str) -> None:
         pass
 
 
-def _connect(path: str) -> apsw.Connection:
+def _connect(path: str, patience: Patience) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(path, flags=flags)
     # Before the first statement: even a pragma may find the file locked.
-    connection.set_busy_handler(_BusyHandler())
+    connection.set_busy_handler(patience)
     # Checkpoints are explicit: a fault in an automatic one would look like a failed COMMIT.
     connection.wal_autocheckpoint(0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -88,13 +96,16 @@ def _connect(path: str) -> apsw.Connection:
     return connection
 
 
-class _BusyHandler:
+class Patience:
     """Sleeps for a random time in a window that grows with the attempts, up to a deadline.
 
-    SQLite's own handler starves: under 32 writers it let one process wait for 4 s.
+    SQLite's own handler starves: under 32 writers it let one process wait for 4 s. `crowd` is how many may
+    want to write at the same time, as far as is known: hundreds that try every few milliseconds would leave
+    no processor to the one that has the lock, so all of them together keep to some thousand tries a second.
     """
 
     def __init__(self) -> None:
+        self.crowd = 0
         self._deadline = 0.0
 
     def __call__(self, attempts: int) -> bool:
@@ -102,9 +113,15 @@ class _BusyHandler:
             self._deadline = monotonic() + BUSY_DEADLINE
         elif monotonic() > self._deadline:
             return False
-        window = 0.0005 + 0.0025 * min(attempts, 10) / 10
-        sleep(window * (0.2 + 0.8 * os.urandom(1)[0] / 255))
+        sleep(self.window(attempts) * (0.2 + 0.8 * os.urandom(1)[0] / 255))
         return True
+
+    def window(self, attempts: int) -> float:
+        """How long to sleep at most after so many attempts, in seconds."""
+        if attempts <= _QUICK_ATTEMPTS:
+            return _FIRST_WINDOW + (_QUICK_WINDOW - _FIRST_WINDOW) * attempts / _QUICK_ATTEMPTS
+        grown = _QUICK_WINDOW * 1.3 ** min(attempts - _QUICK_ATTEMPTS, 40)
+        return max(_QUICK_WINDOW, min(grown, self.crowd * _WINDOW_PER_HEAD))
 
 
 def _file_id(path: str) -> tuple[int, int] | None:
@@ -119,8 +136,15 @@ def _file_id(path: str) -> tuple[int, int] | None:
 class Store:
     """A connection to the store of one process."""
 
-    def __init__(self, connection: apsw.Connection, path: str, ring: Callable[[Iterable[str]], None]) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: str,
+        ring: Callable[[Iterable[str]], None],
+        patience: Patience | None = None,
+    ) -> None:
         self.connection = connection
+        self._patience = patience or Patience()
         self.path = path
         self.directory = os.path.dirname(path)
         self._ring = ring
@@ -218,6 +242,10 @@ class Store:
                 f"{self.path} is gone, or another file is in its place",
                 "If the store was moved, name the place where it is now with --dir.",
             )
+
+    def expect(self, crowd: int) -> None:
+        """Reckon with so many owners that may want to write at the same time."""
+        self._patience.crowd = crowd
 
     def own_changes(self) -> int:
         """A number that changes whenever this connection writes, which `version` does not show."""

@@ -147,11 +147,11 @@ def test_a_crowd_that_has_gone_is_missed_though_it_was_counted_just_now(
 
 
 def test_an_owner_reckons_with_the_crowd_when_it_waits_for_the_write_lock(
-    begin: Begin, naps: list[int]
+    begin: Begin, naps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    life = behind_an_older_one(begin)
     told: list[int] = []
-    life.owner._tools.store.expect = told.append  # type: ignore[method-assign]
+    monkeypatch.setattr(Store, "expect", lambda _, crowd: told.append(crowd))
+    life = behind_an_older_one(begin)
     register_crowd(life)
     life.owner.turn()
     assert told[-1] >= CROWD

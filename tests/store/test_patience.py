@@ -1,4 +1,4 @@
-"""How those wait who want the write lock: quickly while they are few, rarely in a crowd, and never for ever."""
+"""How those wait who want the write lock: quickly if they are few, rarely in a crowd, and never for ever."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from inturn.store import db
 from inturn.store.db import Patience
+from inturn.store.transaction import BUSY_DEADLINE
 
 # In a crowd, all that wait for the lock try so often at most, together and a second.
 TRIES = 6000
@@ -55,7 +56,7 @@ def test_nobody_waits_beyond_the_deadline(monkeypatch: pytest.MonkeyPatch) -> No
     attempts = 0
     while patience(attempts):
         attempts += 1
-    assert db.BUSY_DEADLINE <= clock[0] - 1000 <= db.BUSY_DEADLINE + 1
+    assert BUSY_DEADLINE <= clock[0] - 1000 <= BUSY_DEADLINE + 1
 
 
 def test_the_handler_is_the_one_that_the_store_tells_of_a_crowd(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from inturn.owners import owner as owner_module
 from inturn.owners import recover
 from inturn.service import acting, nursery, relaunch
 from inturn.store import gates, jobs, owners, specs
-from inturn.store.db import Store, open_store
+from inturn.store.db import Patience, Store, open_store
 from tests.simulation.checker import Checker
 from tests.simulation.clock import Clock
 from tests.simulation.engine import SimulatedEngine
@@ -78,7 +78,7 @@ class Machine:
         self.tells_status_of_reaped = rng.random() < 0.5
         self.interrupt: Callable[[], None] = lambda: None
         self.plan: Callable[[Job], Plan] = lambda _: Plan(1)
-        self._looking = Store(apsw.Connection(self.path), self.path, lambda _: None)
+        self._looking = Store(apsw.Connection(self.path), self.path, lambda _: None, Patience())
         self.checker = Checker(self._looking, self)
 
     # --- what happened, for people

@@ -15,7 +15,7 @@ from inturn.service.context import Context
 from inturn.service.intake import AlreadyThere
 from inturn.service.owned import Newcomer
 from inturn.store import owners
-from inturn.store.db import Store
+from inturn.store.db import Patience, Store
 from inturn.store.transaction import CommitUnknown
 from tests.simulation.engine import SimulatedEngine
 from tests.simulation.faults import Killed, Trouble, Violation
@@ -46,7 +46,7 @@ class Process:
         self.pauses_before_interlude = -1
         self.statements = 0
         self.connection = machine.connect(self)
-        self.store = Store(self.connection, machine.path, machine.ring)
+        self.store = Store(self.connection, machine.path, machine.ring, Patience())
         self.context = Context(machine.directory, self.store, machine.clock.now, "", "", (), machine.note)
         machine.processes.append(self)
 

@@ -165,7 +165,7 @@ def _judge(mine: Request, judged: Sequence[tuple[Request, tuple[str, ...]]], cap
     full = capacity.obstacles(mine)
     if full:
         return Decision(False, "full", full)
-    return _ADMITTED._replace(passed=passed)
+    return Decision(True, "admitted", passed=passed)
 
 
 def admissible(line: Iterable[Request], capacity: Capacity) -> list[Request]:

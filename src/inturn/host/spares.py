@@ -35,7 +35,10 @@ class Spares:
         self._stems: list[str] = []
 
     def offer(self, stem: str) -> None:
-        """Keep the logs of a run of which nobody is left, or remove those that are empty."""
+        """Keep the logs of a run of which nobody is left, or remove those that are empty.
+
+        Somebody who is left may have opened them by another name (/dev/stdout), which takes no lock.
+        """
         if len(self._stems) < _AT_MOST:
             self._stems.append(stem)
         else:

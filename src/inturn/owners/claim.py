@@ -70,7 +70,7 @@ def take(
         if first is None:
             break
         admitted.append(admit.admit(tools, *first, now, wake=False))
-        come = come or admitted[-1].after.throttle != 0
+        come = come or admissions.matters_without_limits(admitted[-1].after)
     admissions.wake_admissible(store, now, tools.owner, come)
     if admitted:
         return Claim(tuple(admitted))

@@ -178,8 +178,7 @@ class Task:
             return decide.before_run(
                 self.job, self._spec, known.edges, known.conditions, known.next_look, now
             )
-        if self._run is None or self._run.number != self.job.runs:
-            # The commit that ended the run in our hands, and began another one, seemed to fail.
+        if self._run is None or self._run_is_superseded():
             self.let_go()
             self._run = jobs.load_run(self._store, self.job.id, self.job.runs)
         assert self._run is not None
@@ -194,6 +193,10 @@ class Task:
         if step.kind == "sleep" and self._sight.ended is not None:
             return step._replace(wait=min(step.wait or LEFTOVER_INTERVAL, LEFTOVER_INTERVAL))
         return step
+
+    def _run_is_superseded(self) -> bool:
+        """Whether the commit that ended the run in our hands, and began another one, seemed to fail."""
+        return self._run is not None and self._run.number != self.job.runs
 
     def _look_at_run(self, now: Now) -> None:
         assert self._running is not None
@@ -271,8 +274,8 @@ class Task:
         """
         if self._running is None or self._run is None or not self.holds_slots or self.done:
             return []
-        if self._run.number != self.job.runs:
-            return []  # It has been recorded, and another one begun, by a commit that seemed to fail.
+        if self._run_is_superseded():
+            return []
         self._look_at_run(now)
         if self._sight.ended is None or (self._bind_at is not None and self.job.phase != "starting"):
             return []

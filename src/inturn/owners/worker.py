@@ -116,7 +116,8 @@ class Worker(Owner):
                     admissions.wake_admissible(store, now, self._tools.owner)
                 else:
                     places = self._free_places() + len(ends)
-                    claimed = claim.take(self._tools, self._orders.queues, now, places, False, come)
+                    queues = self._orders.queues
+                    claimed = claim.take(self._tools, queues, now, places, draining=False, come=come)
         except Stale:
             return  # Each task finds out for itself whether it is its job that has changed.
         for task, chain in ends:

@@ -69,9 +69,9 @@ def start_ahead(directory: str, supervisor: tuple[str, ...]) -> Standby | None:
         return None  # Whoever opens the store says what is wrong with it.
 
 
-def dismiss(one: Standby | None) -> None:
+def dismiss(one: Standby) -> None:
     """End one for which there is nothing to do, before it finds that out; nothing if it was taken."""
-    if one is None or one.taken:
+    if one.taken:
         return
     one.taken = True
     try:

@@ -43,6 +43,12 @@ _HEAD = """
 """
 
 
+# Whether the store, a pool or a queue is limited.
+_LIMITED = """
+    SELECT 1 FROM pools WHERE slots IS NOT NULL OR devices <> ''
+    UNION ALL SELECT 1 FROM worker_queues WHERE ceiling IS NOT NULL LIMIT 1
+"""
+
 # What is decided on a request in a queue or pool that is paused.
 PAUSED = Decision(False, "paused")
 
@@ -337,11 +343,12 @@ def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = 
 
     `me` is the owner that commits, if one does: it looks at the line by itself, so that nothing needs to be
     done if it is alone. `come` says whether anybody has come into the line; if slots were only taken or given
-    back, it is only where something is limited that this concerns anybody.
+    back, it is only where something is limited that this concerns anybody; see `matters_without_limits`.
     """
     if me is not None and store.row("SELECT 1 FROM owners WHERE id <> ? AND gone_at IS NULL", (me,)) is None:
         return
-    if not (promote(store, now) or come or _is_anything_limited(store)):
+    come = promote(store, now) > 0 or come
+    if not come and store.row(_LIMITED) is None:
         return
     room, competing = view(store)
     offered = [request.job_id for request in admissible(competing, room)]
@@ -354,12 +361,12 @@ def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = 
         store.wake_at_leisure(_supervisor_of_next(store, competing))
 
 
-def _is_anything_limited(store: Store) -> bool:
-    """Arrays apart, whose jobs say so themselves."""
-    room = capacity(store)
-    if room.limits or room.devices:
-        return True
-    return store.row("SELECT 1 FROM worker_queues WHERE ceiling IS NOT NULL LIMIT 1") is not None
+def matters_without_limits(job: Job) -> bool:
+    """Whether a job that has become like this may let somebody be admitted where nothing is limited.
+
+    It has come into the line itself; or its array is limited, which is no limit of the store.
+    """
+    return job.phase == "queued" or job.throttle != 0
 
 
 def _withdraw_offer(store: Store, job_id: int) -> None:

@@ -141,10 +141,10 @@ class Store:
         connection: apsw.Connection,
         path: str,
         ring: Callable[[Iterable[str]], None],
-        patience: Patience | None = None,
+        patience: Patience,
     ) -> None:
         self.connection = connection
-        self._patience = patience or Patience()
+        self._patience = patience
         self.path = path
         self.directory = os.path.dirname(path)
         self._ring = ring

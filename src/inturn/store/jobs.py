@@ -70,7 +70,7 @@ def commit(
 ) -> bool:
     """Write transitions together with their events, runs and admissions, inside a write transaction.
 
-    Returns whether somebody may be admitted for it where nothing is limited: has come into the line.
+    Returns whether one of them `matters_without_limits`.
 
     `me` is the owner that commits, None for anybody else. Those whom a transition concerns are noted to be
     woken after the commit: the job's owner, the owners of dependents, those who may now be admitted; not the
@@ -107,7 +107,7 @@ def commit(
             freed = True  # A smaller request behind this one may fit as well.
         elif "queued" in (before.phase, after.phase):
             freed = True  # It may have held others back, or may itself be admitted.
-        come = come or after.phase == "queued" or after.throttle != 0
+        come = come or admissions.matters_without_limits(after)
         if after.phase == "completed" and gates.is_waited_for(store, after.id):
             from inturn.store import settle  # of many a job there is nothing to settle
 

@@ -15,7 +15,7 @@ import pytest
 
 from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
-from inturn.store import migrate
+from inturn.store import migrate, upgrade
 from inturn.store.backup import back_up
 from inturn.store.db import Store, open_store
 from tests.builders import add_job, new_store
@@ -315,7 +315,7 @@ def test_damage_that_shows_only_later_is_told_in_the_same_way(tmp_path: Path) ->
 
 
 def test_migrations_that_were_released_never_change() -> None:
-    digests = {name: sha256(migrate.script(name)).hexdigest() for name in migrate.MIGRATIONS}
+    digests = {name: sha256(upgrade.script(name)).hexdigest() for name in migrate.MIGRATIONS}
     changed = {name: digest for name, digest in digests.items() if FROZEN.get(name) != digest}
     assert not changed, (
         f"a migration was changed or added. Before the first release, or for a new file, put its digest into"

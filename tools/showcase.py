@@ -17,7 +17,7 @@ from inturn.host.logs import Sampler, open_streams
 from inturn.owners.admit import log_of
 from inturn.service import capacity, intake
 from inturn.service.context import Context
-from inturn.store import admissions, jobs, owners
+from inturn.store import due, jobs, owners
 from inturn.store.db import open_store
 
 _START = 1_800_000_000 * SECOND  # wall microseconds
@@ -118,7 +118,7 @@ class Showcase:
     def _happen(self, job_id: int, event: Event) -> None:
         with self._store.writing():
             jobs.commit(self._store, [transitions.apply(self._job(job_id), event, self.now())], self.now())
-            admissions.promote(self._store, self.now())
+            due.promote(self._store, self.now())
 
     def _start(self, job_id: int, output: str = "") -> None:
         job, now = self._job(job_id), self.now()

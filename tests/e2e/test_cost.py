@@ -49,6 +49,7 @@ inturn.host.paths: the store's files
 inturn.host.wake: tells others after a commit
 inturn.store: the package
 inturn.store.admissions: slots and the line
+inturn.store.due: who comes into the line, and when
 inturn.store.db: the connection
 inturn.store.gates: edges and conditions
 inturn.store.held: what is paused as a whole

@@ -12,7 +12,7 @@ from inturn.owners import claim, recover, task, vigil
 from inturn.owners import owner as owner_module
 from inturn.owners.recover import Kit
 from inturn.owners.task import Task
-from inturn.store import admissions, gates
+from inturn.store import admissions, due, gates
 from inturn.store.db import Store
 from inturn.store.owners import Owner
 from tests.simulation.engine import SimulatedEngine
@@ -93,7 +93,7 @@ def test_receipts_that_are_written_anew_are_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_delay_that_follows_the_wall_clock_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    promote = admissions.promote
+    promote = due.promote
 
     def by_the_wall(store: Store, now: Now) -> int:
         store.execute(
@@ -102,7 +102,7 @@ def test_a_delay_that_follows_the_wall_clock_is_found(monkeypatch: pytest.Monkey
         )
         return promote(store, now)
 
-    monkeypatch.setattr(admissions, "promote", by_the_wall)
+    monkeypatch.setattr(due, "promote", by_the_wall)
     assert_found("nobody_enters_the_line_before_its_time")
 
 

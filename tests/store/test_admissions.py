@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inturn.core.admission import STORE, Capacity, Request, decide
-from inturn.core.job import IN_LINE, NOT_IN_LINE, SILENT, Job
-from inturn.core.moment import HOUR, MINUTE, SECOND, Deadline, Now, after
+from inturn.core.job import IN_LINE, SILENT, Job
+from inturn.core.moment import HOUR, MINUTE, SECOND, Now, after
 from inturn.core.transitions import Event
-from inturn.store import admissions, owners
+from inturn.store import admissions, due, owners
 from inturn.store.admissions import PATIENCE
 from inturn.store.db import Store
 from tests.builders import (
@@ -60,84 +60,6 @@ def undone(store: Store) -> Iterator[None]:
         yield
     finally:
         store.execute("ROLLBACK")
-
-
-# Promotion: who stands in line.
-
-
-def test_an_elapsed_delay_goes_by_the_monotonic_clock(store: Store) -> None:
-    with store.writing():
-        job = add_job(store, make_submission(queue="q", delay=MINUTE))
-        jumped = START._replace(wall=START.wall + HOUR)
-        assert (admissions.promote(store, jumped), in_line(store, job)) == (0, NOT_IN_LINE)
-        set_back = later(MINUTE)._replace(wall=START.wall - HOUR)
-        assert (admissions.promote(store, set_back), in_line(store, job)) == (1, IN_LINE)
-
-
-def test_an_absolute_time_goes_by_the_wall_clock(store: Store) -> None:
-    with store.writing():
-        job = add_job(store, make_submission(queue="q", at=START.wall + MINUTE))
-        assert reread(store, job).due == Deadline(START.wall + MINUTE)
-        for early in (START, later(MINUTE - 1), START._replace(mono=START.mono + HOUR)):
-            assert (admissions.promote(store, early), in_line(store, job)) == (0, NOT_IN_LINE)
-        jumped = START._replace(wall=START.wall + MINUTE)
-        assert (admissions.promote(store, jumped), in_line(store, job)) == (1, IN_LINE)
-
-
-def test_what_has_once_been_due_stays_due(store: Store) -> None:
-    with store.writing():
-        job = add_job(store, make_submission(queue="q", at=START.wall + MINUTE))
-        admissions.promote(store, later(MINUTE))
-        admissions.promote(store, START._replace(wall=START.wall - HOUR))
-        assert in_line(store, job) == IN_LINE
-
-
-@pytest.mark.parametrize("boot", ["another", "zz another"])
-def test_after_a_reboot_an_elapsed_delay_goes_by_the_wall_clock(store: Store, boot: str) -> None:
-    with store.writing():
-        job = add_job(store, make_submission(queue="q", delay=MINUTE))
-        early = Now(START.wall + MINUTE - 1, HOUR, boot)
-        assert (admissions.promote(store, early), in_line(store, job)) == (0, NOT_IN_LINE)
-        assert admissions.promote(store, early._replace(wall=early.wall + 1)) == 1
-    assert in_line(store, job) == IN_LINE
-
-
-def test_a_delay_of_this_boot_that_begins_after_a_reboot_is_promoted_too(store: Store) -> None:
-    with store.writing():
-        rebooted = Now(START.wall + MINUTE, SECOND, "another")
-        admissions.promote(store, rebooted)
-        job = add_job(store, make_submission(queue="q", delay=MINUTE), now=rebooted)
-        assert admissions.promote(store, later(MINUTE, rebooted)) == 1
-        assert in_line(store, job) == IN_LINE
-
-
-def test_a_promotion_is_neither_a_transition_nor_an_event(store: Store) -> None:
-    with store.writing():
-        job = add_job(store, make_submission(queue="q", delay=MINUTE))
-        admissions.promote(store, later(MINUTE))
-    assert reread(store, job) == job._replace(in_line=IN_LINE)
-    assert store.row("SELECT count(*) FROM events") == (1,)
-    assert tallies(store) == counted(store) == {("q", "", "queued"): 1}
-
-
-def test_what_waits_for_something_else_is_not_promoted(store: Store) -> None:
-    with store.writing():
-        parent = add_job(store, make_submission(queue="q", delay=HOUR))
-        child = add_job(store, make_submission(queue="q"), edges={parent.id: ("success",)})
-        paused = commit(store, add_job(store, make_submission(queue="q")), Event("paused", "paused")).after
-        assert admissions.promote(store, later(MINUTE)) == 0
-        assert [in_line(store, job) for job in (parent, child, paused)] == [NOT_IN_LINE] * 3
-
-
-def test_the_next_promotion_is_known_in_advance(store: Store) -> None:
-    with store.writing():
-        assert admissions.next_due(store, START) > HOUR
-        add_job(store, make_submission(queue="q", at=START.wall + 3 * MINUTE))
-        assert admissions.next_due(store, START) == 3 * MINUTE
-        add_job(store, make_submission(queue="q", delay=2 * MINUTE))
-        assert admissions.next_due(store, later(MINUTE)) == MINUTE
-        assert not admissions.is_anything_due(store, later(MINUTE))
-        assert admissions.is_anything_due(store, later(2 * MINUTE))
 
 
 # Capacity.
@@ -316,9 +238,9 @@ def test_the_line_is_read_by_its_index_without_scanning_or_sorting_jobs(store: S
         add_job(store, make_submission(queue="q", delay=MINUTE))
     with store.writing(), Plans(store) as plans:
         admissions.settle(store, contested, START)
-        admissions.promote(store, later(HOUR))
-        admissions.promote(store, START._replace(boot="another"))
-        admissions.is_anything_due(store, START)
+        due.promote(store, later(HOUR))
+        due.promote(store, START._replace(boot="another"))
+        due.is_anything_due(store, START)
         admissions.wake_admissible(store, START)
     about_jobs = [step for step in plans.steps if "jobs" in step.split()]
     assert any("USING INDEX jobs_line ((pool,queue,throttle,slots)>(?,?,?,?))" in step for step in about_jobs)

@@ -8,7 +8,7 @@ from inturn.core import admission, transitions
 from inturn.core.job import IN_LINE, Run
 from inturn.core.layout import JOBS_PER_DIRECTORY
 from inturn.host import faults
-from inturn.store import admissions, held, jobs, owners
+from inturn.store import admissions, due, held, jobs, owners
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ class Bidder:
         store = self._tools.store
         self._is_next = False
         with faults.commit("admit", store.writing()):
-            admissions.promote(store, now)
+            due.promote(store, now)
             admissions.show_up(store, job)
             current = jobs.load(store, job.id)
             if current is None or (current.revision, current.epoch) != (job.revision, job.epoch):

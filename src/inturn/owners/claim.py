@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inturn.host import faults
 from inturn.owners import admit
-from inturn.store import admissions, gates, jobs, lanes, overdue, owners, settle
+from inturn.store import admissions, due, gates, jobs, lanes, overdue, owners, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def _catch_up(tools: Tools, now: Now) -> bool:
     Returns whether anybody has come into it.
     """
     come = False
-    promoted = admissions.PROMOTE_AT_MOST
-    while promoted >= admissions.PROMOTE_AT_MOST:
-        promoted = admissions.promote(tools.store, now)
+    promoted = due.PROMOTE_AT_MOST
+    while promoted >= due.PROMOTE_AT_MOST:
+        promoted = due.promote(tools.store, now)
         come = come or promoted > 0
     late = settle.late(tools.store, now)
     if late:
@@ -130,7 +130,7 @@ def worth_claiming(store: Store, queues: Collection[str], now: Now) -> bool:
     with store.reading():
         if any(one.queue in queues for one in admissions.heads(store)):
             return True
-        return admissions.is_anything_due(store, now) or overdue.pending(store, now)
+        return due.is_anything_due(store, now) or overdue.pending(store, now)
 
 
 def adopt_gates(tools: Tools, queues: Collection[str], room: int) -> list[int]:

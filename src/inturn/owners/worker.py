@@ -6,7 +6,7 @@ from inturn.host import faults
 from inturn.owners import claim
 from inturn.owners.owner import UNREAD, Owner
 from inturn.owners.task import Task
-from inturn.store import admissions, gates, jobs, overdue, owners
+from inturn.store import admissions, due, gates, jobs, overdue, owners
 from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ class Worker(Owner):
         self._adopt_gates()
         while self._free_places() > 0:
             if not (self._worth_claiming() and self._claim()):
-                return [max(admissions.next_due(self._tools.store, self._tools.now()), 0)]
+                return [max(due.next_due(self._tools.store, self._tools.now()), 0)]
         return []
 
     def _exchange(self) -> None:
@@ -155,7 +155,7 @@ class Worker(Owner):
         """
         store, now = self._tools.store, self._tools.now()
         unchanged = (store.version(), store.own_changes()) == self._refused_at
-        if unchanged and admissions.next_due(store, now) > 0:
+        if unchanged and due.next_due(store, now) > 0:
             return overdue.pending(store, now)
         if self._orders.drain or self._orders.once:
             return True

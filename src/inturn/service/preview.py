@@ -19,7 +19,7 @@ from inturn.service import configure
 from inturn.service.defaults import submission_rules
 from inturn.service.facts import Gatherer
 from inturn.service.intake import draft_all, store_all
-from inturn.store import admissions, gates, jobs, reads, settings, specs
+from inturn.store import due, gates, jobs, reads, settings, specs
 from inturn.store.db import open_store
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def _preview(context: Context, store: Store, submissions: Sequence[Submission]) 
             for at, seen in enumerate(observations):
                 if at not in twins:
                     _lead_to_the_line(store, stored[at], seen, now)
-            admissions.promote(store, now)
+            due.promote(store, now)
             for at, job_id in enumerate(stored[:DESCRIBED]):
                 if at in twins:
                     found.append(Preview(None, False, job_id))

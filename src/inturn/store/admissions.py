@@ -5,7 +5,7 @@ from __future__ import annotations
 from inturn.core.admission import STORE, Capacity, Decision, Request, admissible, array_scope, decide
 from inturn.core.job import IN_LINE, SILENT
 from inturn.core.moment import SECOND
-from inturn.store import held
+from inturn.store import due, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,19 +21,6 @@ else:
 # An owner that has left an offer unanswered for so long (µs) does not compete until it shows up again.
 PATIENCE = 10 * SECOND
 
-# Rows whose time has come, moved to the line in one transaction: a bound on how long the write lock is held.
-PROMOTE_AT_MOST = 2000
-
-_A_DAY = 24 * 3600 * SECOND
-
-# Mostly there is none, and to know that is cheaper than two minima.
-_DELAYED = "SELECT 1 FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot >= '' LIMIT 1"
-
-_NEXT_DUE = """
-    SELECT (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?),
-        (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = '')
-"""
-
 # At or after, not after: SQLite looks for the first row at or after such a tuple, whatever the comparison is,
 # and would pass over all that are equal one by one.
 _HEAD = """
@@ -41,7 +28,6 @@ _HEAD = """
     WHERE in_line = 1 AND (pool, queue, throttle, slots) >= (?, ?, ?, ?)
     ORDER BY pool, queue, throttle, slots, priority DESC, next_run_at, id LIMIT 1
 """
-
 
 # Whether the store, a pool or a queue is limited.
 _LIMITED = """
@@ -51,7 +37,6 @@ _LIMITED = """
 
 # What is decided on a request in a queue or pool that is paused.
 PAUSED = Decision(False, "paused")
-
 
 _PASSED_OFTEN = """
     SELECT id, priority, next_run_at, slots, pool, bypass_count, throttle, queue FROM jobs
@@ -163,71 +148,6 @@ def view(store: Store, mine: Request | None = None) -> tuple[Capacity, list[Requ
     if throttles:
         room = capacity(store, throttles | ({mine.throttle} if mine is not None and mine.throttle else set()))
     return room, competing
-
-
-def promote(store: Store, now: Now) -> int:
-    """Move queued jobs whose time has come into the line, and say how many.
-
-    Elapsed delays of this boot go by the monotonic clock, absolute times by the wall clock; delays of an
-    earlier boot have become absolute times. What has once been due stays due. Neither the revision nor the
-    ledger is touched.
-    """
-    if store.row(_DELAYED) is None:
-        return 0
-    if store.boot != now.boot and not _convert_delays_of_earlier_boots(store, now):
-        # Whatever enters the line is of this boot: once there are none of an earlier one, none comes again.
-        store.boot = now.boot
-    if _until_first(store, now) > 0:
-        return 0
-    promoted = 0
-    for boot, clock in ((now.boot, now.mono), ("", now.wall)):
-        store.execute(
-            """
-            UPDATE jobs SET in_line = 1 WHERE id IN (
-                SELECT id FROM jobs
-                WHERE phase = 'queued' AND in_line = 0 AND due_boot = ? AND due_at <= ?
-                ORDER BY due_at LIMIT ?)
-            """,
-            (boot, clock, PROMOTE_AT_MOST),
-        )
-        promoted += store.connection.changes()
-    return promoted
-
-
-def _convert_delays_of_earlier_boots(store: Store, now: Now) -> int:
-    """Returns how many there were. Two ranges of the index: joined by OR they would scan all of it."""
-    converted = 0
-    for earlier in ("due_boot > '' AND due_boot < ?", "due_boot > ?"):
-        store.execute(
-            f"""
-            UPDATE jobs SET due_boot = '', due_at = next_run_at
-            WHERE phase = 'queued' AND in_line = 0 AND {earlier}
-            """,
-            (now.boot,),
-        )
-        converted += store.connection.changes()
-    return converted
-
-
-def is_anything_due(store: Store, now: Now) -> bool:
-    """Whether there is anything for `promote` to do. Only looks."""
-    return next_due(store, now) <= 0
-
-
-def next_due(store: Store, now: Now) -> int:
-    """Microseconds until the next queued job is due; a day if there is none before that."""
-    return _A_DAY if store.row(_DELAYED) is None else _until_first(store, now)
-
-
-def _until_first(store: Store, now: Now) -> int:
-    """As `next_due`, where it is known that there are delayed jobs."""
-    mono, wall = store.row(_NEXT_DUE, (now.boot,))
-    waits = [_A_DAY]
-    if mono is not None:
-        waits.append(mono - now.mono)
-    if wall is not None:
-        waits.append(wall - now.wall)
-    return min(waits)
 
 
 def show_up(store: Store, job: Job) -> None:
@@ -347,7 +267,7 @@ def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = 
     """
     if me is not None and store.row("SELECT 1 FROM owners WHERE id <> ? AND gone_at IS NULL", (me,)) is None:
         return
-    come = promote(store, now) > 0 or come
+    come = due.promote(store, now) > 0 or come
     if not come and store.row(_LIMITED) is None:
         return
     room, competing = view(store)

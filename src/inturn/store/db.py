@@ -157,7 +157,7 @@ class Store:
         self._to_wake: set[str] = set()
         # Who is to get ready, without haste: see `wake_at_leisure`.
         self._to_rouse: set[str] = set()
-        # What this connection need not read or do again: see store.specs and admissions.promote.
+        # What this connection need not read or do again: see store.specs and due.promote.
         self.environment: tuple[int, tuple[bytes, ...]] = (0, ())
         self.shared_spec: tuple[tuple[Any, ...], Spec | None] = ((), None)
         self.boot = ""

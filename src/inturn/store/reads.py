@@ -33,7 +33,7 @@ BATCH = 500
 
 _COMPLETED_WORDS = frozenset((*OUTCOMES, "ended", "unsuccessful"))
 
-# A queued job's time has come, though nobody may have moved it to the line yet: see admissions.promote.
+# A queued job's time has come, though nobody may have moved it to the line yet: see due.promote.
 _DUE = "(next_run_at <= ? AND due_boot <> ? OR due_at <= ? AND due_boot = ?)"
 
 _SELECT_KEEPER = f"SELECT {', '.join(Keeper._fields)} FROM owners"

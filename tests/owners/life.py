@@ -31,14 +31,15 @@ TOKEN = "life"
 
 
 class Clock:
-    """The clocks of the system, put forward by `ahead` microseconds."""
+    """The clocks of the system, put forward by `ahead` microseconds, and the wall clock alone by `jumped`."""
 
     def __init__(self) -> None:
         self.ahead = 0
+        self.jumped = 0
 
     def __call__(self) -> Now:
         now = clock.now()
-        return Now(now.wall + self.ahead, now.mono + self.ahead, now.boot)
+        return Now(now.wall + self.ahead + self.jumped, now.mono + self.ahead, now.boot)
 
 
 class Meddled(LocalEngine):

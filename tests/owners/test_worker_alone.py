@@ -16,7 +16,7 @@ import pytest
 
 from inturn.core import transitions
 from inturn.core.job import Condition, Job, Run
-from inturn.core.moment import HOUR
+from inturn.core.moment import HOUR, MINUTE
 from inturn.core.retry import Policy
 from inturn.core.spec import Submission, WantedCondition
 from inturn.core.transitions import Event
@@ -36,7 +36,7 @@ from tests.tapped import tapped
 class Workshop:
     """One worker with its store, in the directory `root`; `other` only looks."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, drain: bool = True) -> None:
         self.root = root
         self.clock = Clock()
         self.directory = str(root / "store")
@@ -48,7 +48,7 @@ class Workshop:
         tools = Tools(
             self.store, LocalEngine(), self.clock, clock.draw, self.directory, me, self._bury, alone=False
         )
-        self.worker = Worker(tools, self._fifo, Orders({"default": None}, drain=True))
+        self.worker = Worker(tools, self._fifo, Orders({"default": None}, drain=drain))
         self.worker.begin()
 
     def register(self, token: str) -> tuple[int, int]:
@@ -74,6 +74,7 @@ class Workshop:
         policy: Policy | None = None,
         after: Job | None = None,
         conditions: tuple[Condition, ...] = (),
+        delay: int = 0,
         **fields: Any,
     ) -> Job:
         """A job in the worker's queue, as the worker itself might add it."""
@@ -86,7 +87,7 @@ class Workshop:
         )
         gated = after is not None or bool(conditions)
         wanted = tuple(WantedCondition(one.kind, one.argument) for one in conditions)
-        submission = Submission(spec, queue="default", conditions=wanted)
+        submission = Submission(spec, queue="default", conditions=wanted, delay=delay)
         with self.store.writing():
             environment = specs.environment_id(self.store, spec.environment)
             job = insert_job(self.store, submission, gated, None, environment, self.clock())
@@ -126,6 +127,23 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     made = Workshop(tmp_path)
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("earlier", ["", "zz"])
+def test_it_runs_what_was_delayed_before_a_reboot_though_nobody_commits_anything(
+    tmp_path: Path, earlier: str
+) -> None:
+    workshop = Workshop(tmp_path, drain=False)
+    try:
+        job = workshop.add(delay=MINUTE)
+        boot = earlier or f" {workshop.clock().boot}"  # before and behind ours in the index
+        workshop.store.execute("UPDATE jobs SET due_boot = ?, due_at = due_at + ?", (boot, HOUR))
+        workshop.worker.turn()
+        assert workshop.job(job.id).phase == "queued"
+        workshop.clock.ahead += MINUTE
+        assert workshop.work_until_ended(job.id).outcome == "success"
+    finally:
+        workshop.close()
 
 
 def test_it_goes_on_with_a_job_whose_conditions_it_minds_when_the_parent_has_ended(

@@ -53,6 +53,18 @@ def test_after_a_reboot_an_elapsed_delay_goes_by_the_wall_clock(store: Store, bo
     assert in_line(store, job) == IN_LINE
 
 
+@pytest.mark.parametrize("boot", ["another", "zz another"])
+def test_after_a_reboot_there_is_something_to_do_until_elapsed_delays_go_by_the_wall_clock(
+    store: Store, boot: str
+) -> None:
+    with store.writing():
+        add_job(store, make_submission(queue="q", delay=HOUR))
+        rebooted = Now(START.wall + MINUTE, 5 * HOUR, boot)
+        assert due.is_anything_due(store, rebooted)
+        assert due.promote(store, rebooted) == 0
+        assert due.next_due(store, rebooted) == HOUR - MINUTE
+
+
 def test_a_delay_of_this_boot_that_begins_after_a_reboot_is_promoted_too(store: Store) -> None:
     with store.writing():
         rebooted = Now(START.wall + MINUTE, SECOND, "another")

@@ -9,13 +9,22 @@ if TYPE_CHECKING:
     from inturn.core.moment import Now
     from inturn.store.db import Store
 
-# Rows whose time has come, moved to the line in one transaction: a bound on how long the write lock is held.
+# Rows whose time has come, moved to the line at once: a bound on how long the write lock is held, for all but
+# a claim, which asks again until the whole line stands.
 PROMOTE_AT_MOST = 2000
 
 _A_DAY = 24 * 3600 * SECOND
 
 # Mostly there is none, and to know that is cheaper than two minima.
 _DELAYED = "SELECT 1 FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot >= '' LIMIT 1"
+
+# Delays of an earlier boot. Two ranges of the index: joined by OR they would scan all of it.
+_BEFORE = "due_boot > '' AND due_boot < ?1"
+_BEHIND = "due_boot > ?1"
+_OF_AN_EARLIER_BOOT = f"""
+    SELECT 1 FROM jobs WHERE phase = 'queued' AND in_line = 0 AND {_BEFORE}
+    UNION ALL SELECT 1 FROM jobs WHERE phase = 'queued' AND in_line = 0 AND {_BEHIND} LIMIT 1
+"""
 
 _NEXT_DUE = """
     SELECT (SELECT min(due_at) FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = ?),
@@ -32,9 +41,8 @@ def promote(store: Store, now: Now) -> int:
     """
     if store.row(_DELAYED) is None:
         return 0
-    if store.boot != now.boot and not _convert_delays_of_earlier_boots(store, now):
-        # Whatever enters the line is of this boot: once there are none of an earlier one, none comes again.
-        store.boot = now.boot
+    if _has_delays_of_an_earlier_boot(store, now):
+        _convert_delays_of_earlier_boots(store, now)
     if _until_first(store, now) > 0:
         return 0
     promoted = 0
@@ -52,10 +60,33 @@ def promote(store: Store, now: Now) -> int:
     return promoted
 
 
-def _convert_delays_of_earlier_boots(store: Store, now: Now) -> int:
-    """Returns how many there were. Two ranges of the index: joined by OR they would scan all of it."""
-    converted = 0
-    for earlier in ("due_boot > '' AND due_boot < ?", "due_boot > ?"):
+def unpromoted(store: Store, now: Now, limit: int) -> list[int]:
+    """The ids of jobs, the earliest first, whose absolute time has come and that are not in line yet.
+
+    Elapsed delays are left out: who waits for one sleeps by the same clock.
+    """
+    found = store.execute(
+        """
+        SELECT id FROM jobs WHERE phase = 'queued' AND in_line = 0 AND due_boot = '' AND due_at <= ?
+        ORDER BY due_at LIMIT ?
+        """,
+        (now.wall, limit),
+    )
+    return [job_id for (job_id,) in found]
+
+
+def _has_delays_of_an_earlier_boot(store: Store, now: Now) -> bool:
+    if store.boot == now.boot:
+        return False
+    if store.row(_OF_AN_EARLIER_BOOT, (now.boot,)) is not None:
+        return True
+    # Whatever is delayed from now on is of this boot: once there is none of an earlier one, none comes again.
+    store.boot = now.boot
+    return False
+
+
+def _convert_delays_of_earlier_boots(store: Store, now: Now) -> None:
+    for earlier in (_BEFORE, _BEHIND):
         store.execute(
             f"""
             UPDATE jobs SET due_boot = '', due_at = next_run_at
@@ -63,8 +94,6 @@ def _convert_delays_of_earlier_boots(store: Store, now: Now) -> int:
             """,
             (now.boot,),
         )
-        converted += store.connection.changes()
-    return converted
 
 
 def is_anything_due(store: Store, now: Now) -> bool:
@@ -73,8 +102,13 @@ def is_anything_due(store: Store, now: Now) -> bool:
 
 
 def next_due(store: Store, now: Now) -> int:
-    """Microseconds until the next queued job is due; a day if there is none before that."""
-    return _A_DAY if store.row(_DELAYED) is None else _until_first(store, now)
+    """Microseconds until `promote` has work: until the next queued job is due; a day if none is before that.
+
+    A delay of an earlier boot is work at once: when it ends is known when it has become an absolute time.
+    """
+    if store.row(_DELAYED) is None:
+        return _A_DAY
+    return 0 if _has_delays_of_an_earlier_boot(store, now) else _until_first(store, now)
 
 
 def _until_first(store: Store, now: Now) -> int:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from inturn.core.job import Condition
-from inturn.core.moment import MILLISECOND, MINUTE, SECOND
+from inturn.core.moment import HOUR, MILLISECOND, MINUTE, SECOND
 from inturn.core.retry import Policy
-from inturn.store import jobs, owners
+from inturn.host import clock
+from inturn.store import due, jobs, owners
 from tests.builders import add_job, add_owner, admit, make_submission
 from tests.e2e.harness import until
 from tests.owners.life import Life
@@ -67,6 +68,16 @@ def waiting(begin: Begin, **spec: Any) -> Life:
 
 
 # --- runs and pauses
+
+
+def test_what_others_have_brought_into_the_line_stays_there_when_the_wall_clock_is_set_back(
+    begin: Begin,
+) -> None:
+    life = begin(submission={"at": clock.now().wall + HOUR})
+    life.owner.turn()
+    with life.other.writing():
+        due.promote(life.other, life.clock()._replace(wall=life.clock().wall + HOUR))
+    assert life.live().outcome == "success"
 
 
 def test_a_job_that_succeeds_has_one_run_and_its_owner_leaves_the_registry(begin: Begin) -> None:

@@ -49,9 +49,12 @@ def load(store: Store, job_id: int) -> Job | None:
 
 
 def is_at(store: Store, job: Job) -> bool:
-    """Whether a job is still where it was when it was read: no transition since, and no other owner."""
-    found = store.row("SELECT revision, epoch FROM jobs WHERE id = ?", (job.id,))
-    return bool(found == (job.revision, job.epoch))
+    """Whether a job is still where it was when it was read: same revision, same owner, same place in line.
+
+    Others may bring it into the line when its time has come, which is no transition.
+    """
+    found = store.row("SELECT revision, epoch, in_line FROM jobs WHERE id = ?", (job.id,))
+    return bool(found == (job.revision, job.epoch, job.in_line))
 
 
 def load_run(store: Store, job_id: int, number: int) -> Run | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from inturn.core.moment import SECOND
+from inturn.core.moment import HOUR, SECOND
 from inturn.core.polling import BASE_INTERVAL, poll_interval
 from inturn.errors import InturnError
-from inturn.host import wake
+from inturn.host import clock, wake
 from inturn.store import admissions, owners
 from inturn.store.db import Store
 from tests.builders import add_job, add_owner, admit, make_submission
@@ -155,3 +155,16 @@ def test_an_owner_reckons_with_the_crowd_when_it_waits_for_the_write_lock(
     register_crowd(life)
     life.owner.turn()
     assert told[-1] >= CROWD
+
+
+def test_a_time_of_day_has_come_at_the_next_poll_after_the_wall_clock_was_put_forward(begin: Begin) -> None:
+    """As after the sleep of a machine, in which no time passes for the monotonic clock."""
+    life = begin(at=clock.now().wall + HOUR)
+    register_crowd(life)
+    # By then it has done all that it does every so often.
+    for _ in range(10):
+        life.owner.turn()
+        life.clock.ahead += SECOND
+    life.clock.jumped += HOUR
+    life.owner.turn()
+    assert life.job.phase != "queued"

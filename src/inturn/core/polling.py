@@ -1,28 +1,27 @@
-"""How often an owner looks at the store. Polling is the truth; a wake-up only makes it quicker."""
+"""How often an owner looks at the store. Polling is the truth; a wake-up only makes it quicker.
+
+Whoever finds that the store has changed also looks for others that have missed their wake-up. So what a lost
+one costs is the time until anybody looks, and the rate of all together need not grow with the crowd.
+"""
 
 from __future__ import annotations
 
 from inturn.core.moment import MILLISECOND, SECOND
 
 BASE_INTERVAL = 100 * MILLISECOND
-BUDGET_PER_SECOND = 20
-LONGEST_INTERVAL = 50 * SECOND
+BUDGET_PER_SECOND = 10
+LONGEST_INTERVAL = 100 * SECOND
 
 
-def poll_interval(
-    waiting_owners: int,
-    base_us: int = BASE_INTERVAL,
-    budget_per_s: int = BUDGET_PER_SECOND,
-    cap_us: int = LONGEST_INTERVAL,
-) -> int:
-    """Microseconds between two looks of one owner while `waiting_owners` of them poll the same store.
+def poll_interval(owners: int) -> int:
+    """Microseconds between two looks of one owner while so many of them look at the same store.
 
-    The interval is `base_us` as long as all owners together stay within `budget_per_s` looks a second. Beyond
-    that it grows with the crowd, so that a thousand sleepers do not eat the machine, but never over `cap_us`:
-    that is the longest that a lost wake-up can cost. A base longer than the cap is the user's wish and stays.
+    All together keep to BUDGET_PER_SECOND, so that a thousand sleepers do not eat the machine, until each
+    would look more rarely than every LONGEST_INTERVAL: so long can go unseen what only the owner itself looks
+    at, such as that its job is to be cancelled.
     """
-    fair_share = -(-waiting_owners * SECOND // budget_per_s)
-    return max(base_us, min(fair_share, cap_us))
+    fair_share = -(-owners * SECOND // BUDGET_PER_SECOND)
+    return max(BASE_INTERVAL, min(fair_share, LONGEST_INTERVAL))
 
 
 def jittered(interval_us: int, draw: float) -> int:

@@ -42,7 +42,7 @@ class Bidder:
 
     def look_again(self) -> None:
         """The store has changed."""
-        self._refused = False
+        self._refused = self.yields = False
 
     def request(self, job: Job, now: Now) -> Transition | None:
         """Ask for the slots of a job that is due; returns the committed transition, or None if it must wait.

@@ -108,7 +108,7 @@ def _catch_up(tools: Tools, now: Now) -> bool:
         come = come or promoted > 0
     late = settle.late(tools.store, now)
     if late:
-        come = jobs.commit(tools.store, late, now, tools.owner) or come
+        come = jobs.commit(tools.store, late, now, tools.owner, wake=False) or come
     return come
 
 

@@ -10,7 +10,7 @@ from inturn.errors import InturnError
 from inturn.host import diary, faults, wake
 from inturn.owners import vigil
 from inturn.owners.task import Task
-from inturn.store import jobs, owners
+from inturn.store import admissions, jobs, owners
 from inturn.store.transaction import CommitUnknown
 
 TYPE_CHECKING = False
@@ -32,6 +32,9 @@ LOOK_FOR_STORE_EVERY = SECOND
 # How often an owner counts how many there are (µs).
 COUNT_EVERY = SECOND
 
+# By so much the clocks may drift apart between two looks until that is taken for a jump of one of them (µs).
+DRIFT = 100 * MILLISECOND
+
 UNREAD = -1
 
 
@@ -48,7 +51,12 @@ class Owner:
         self._uncounted = False
         # What the store was like at the last round: its version, and our own changes before that round.
         self._looked_at = (UNREAD, UNREAD)
+        # The version at which we have last looked for others that were not told, and from when on to do so.
+        self._reminded_at = UNREAD
+        self._remind_from = tools.now().mono + BASE_INTERVAL
         self._due = 0
+        # How far the wall clock was ahead of the monotonic one at the last round.
+        self._wall_ahead = 0
         self._told = True
         self._hinted = False
         self._renewed_at = -owners.RENEW_EVERY
@@ -86,15 +94,21 @@ class Owner:
         round: one that has changed something is followed by another one. Who has left slots to somebody else
         waits for what may never come.
         """
-        if self._told or self._tools.now().mono >= self._due or self._is_cut_off():
+        now = self._tools.now()
+        if self._told or now.mono >= self._due or self._has_jumped(now) or self._is_cut_off():
             return False
         if self._uncounted or any(task.yields for task in self.tasks):
             return False
         store = self._tools.store
         try:
-            return not store.stirred and (store.version(), store.own_changes()) == self._looked_at
+            seen = (store.version(), store.own_changes())
+            return not store.stirred and seen == self._looked_at and seen[0] == self._reminded_at
         except InturnError:
             return False  # The round will meet it as well, and knows what to do.
+
+    def _has_jumped(self, now: Now) -> bool:
+        """Whether the wall clock was set, or the machine asleep: what waits for a time of day may be due."""
+        return abs(now.wall - now.mono - self._wall_ahead) > DRIFT
 
     def _round(self) -> None:
         """Do everything that can be done now, and find out when there may be more."""
@@ -106,6 +120,7 @@ class Owner:
         if self._is_cut_off():
             self._wind_up()
         self._failed = False
+        self._heed_clock()
         changes = store.own_changes()
         waits = self._work()
         self._looked_at = (self._version, changes)
@@ -114,6 +129,13 @@ class Owner:
             self._tools.engine.rest()
         # Whoever gets ready now does so while our runs have the machine.
         store.rouse()
+
+    def _heed_clock(self) -> None:
+        """After a jump of the wall clock, others have to be looked for whose time has come by that."""
+        now = self._tools.now()
+        if self._has_jumped(now):
+            self._wall_ahead = now.wall - now.mono
+            self._reminded_at = UNREAD
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""
@@ -136,7 +158,7 @@ class Owner:
                 number += 1
         for task in (*done, *self.tasks):
             task.put_away()
-        return waits + self._attempt(self._keep_up)
+        return waits + self._attempt(self._remind) + self._attempt(self._keep_up)
 
     def _attempt(self, act: Callable[[], list[int]]) -> list[int]:
         """Do something; if the store fails it, the rest goes on: signals, time limits, the lease.
@@ -206,6 +228,21 @@ class Owner:
             self._counted_at = now
             # When a crowd has gone, those that are left have to look in its place.
             self._look_at = min(self._look_at, now + self._between_looks())
+
+    def _remind(self) -> list[int]:
+        """Have those told who may be admitted now and do not know: who should have told them may have died.
+
+        One poll does this for all, so that nobody in a crowd need poll often. While others tell us what
+        happens, and more than once in an interval, it is left to those who poll.
+        """
+        now = self._tools.now()
+        if self._told or self._reminded_at == self._version or now.mono < self._remind_from or self._cut_off:
+            return []
+        self._remind_from = now.mono + jittered(self._interval, self._tools.draw())
+        store = self._tools.store
+        store.wake_at_leisure(admissions.overlooked(store, self._tools.owner, now))
+        self._reminded_at = self._version
+        return []
 
     def _between_looks(self) -> int:
         """How long not to look for the dead (µs)."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 # Owners whose life is checked in passing.
 LOOKS_AT_ONCE = 8
 
-# Of a crowd, each looks once in so many polls: all together then look four times a second. A few look as
+# Of a crowd, each looks once in so many polls: all together then look three times a second. A few look as
 # often as they renew their leases.
-POLLS_BETWEEN_LOOKS = 5
+POLLS_BETWEEN_LOOKS = 3
 
 
 def anyone_dead(store: Store, directory: str, now: Now, draw: float) -> bool:

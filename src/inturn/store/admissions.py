@@ -21,6 +21,9 @@ else:
 # An owner that has left an offer unanswered for so long (µs) does not compete until it shows up again.
 PATIENCE = 10 * SECOND
 
+# Where nothing is limited: of requests that are alike, how many are told at once that they may be admitted.
+REMINDED_AT_ONCE = 16
+
 # At or after, not after: SQLite looks for the first row at or after such a tuple, whatever the comparison is,
 # and would pass over all that are equal one by one.
 _HEAD = """
@@ -279,6 +282,38 @@ def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = 
         store.wake(_owner_tokens(store, offered))
     else:
         store.wake_at_leisure(_supervisor_of_next(store, competing))
+
+
+def overlooked(store: Store, me: int, now: Now) -> list[str]:
+    """The tokens of owners, other than `me`, who may have somebody admitted now and do not seem to know.
+
+    Some of them are about to ask. Of requests that are alike the first is named, which has the next one told
+    when it is admitted; where nothing is limited nobody does that, and some of them are. If the time of some
+    has come and nobody has brought them into the line, the first of those are named, which do that for all.
+    """
+    with store.reading():
+        ids = due.unpromoted(store, now, REMINDED_AT_ONCE)
+        if store.row("SELECT 1 FROM jobs WHERE in_line = 1") is not None:
+            room, competing = view(store)
+            at_once = 1 if room.limits else REMINDED_AT_ONCE
+            for request in admissible(competing, room):
+                ids += _first_alike(store, request, at_once)
+        mine = {token for (token,) in store.execute("SELECT token FROM owners WHERE id = ?", (me,))}
+        return [token for token in _owner_tokens(store, ids) if token not in mine]
+
+
+def _first_alike(store: Store, request: Request, count: int) -> list[int]:
+    """A request that stands first in its class and those that follow it, `count` in all."""
+    found = store.execute(
+        """
+        SELECT id FROM jobs
+        WHERE in_line = 1 AND (pool, queue, throttle, slots)
+            = (SELECT pool, queue, throttle, slots FROM jobs WHERE id = ?)
+        ORDER BY priority DESC, next_run_at, id LIMIT ?
+        """,
+        (request.job_id, count),
+    )
+    return [job_id for (job_id,) in found]
 
 
 def matters_without_limits(job: Job) -> bool:

@@ -210,7 +210,8 @@ class Store:
     def wake_at_leisure(self, tokens: Iterable[str]) -> None:
         """Note owners to be told, once all is done that is more urgent, that it may soon be their turn.
 
-        `rouse` tells them. Should they be told although the transaction has failed, they look in vain.
+        `rouse` tells them, which only owners call: who is noted by anybody else looks by itself, and later.
+        Should they be told although the transaction has failed, they look in vain.
         """
         self._to_rouse.update(tokens)
 

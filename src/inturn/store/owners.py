@@ -20,6 +20,12 @@ LEASE = 10 * SECOND
 RENEW_EVERY = 3 * SECOND
 _JUST_NOW = SECOND
 
+# Whose lease has expired, or was of an earlier boot, at boot ?1 and monotonic instant ?2.
+_LATE = """
+    gone_at IS NULL AND lease_boot <> ''
+    AND (lease_boot < ?1 OR lease_boot > ?1 OR lease_boot = ?1 AND lease_mono < ?2)
+"""
+
 
 class Owner(NamedTuple):
     """A process that owns jobs; `token` names its lock and its FIFO, `gone_at` is when it was proven dead."""
@@ -84,8 +90,7 @@ def suspects(store: Store, now: Now, limit: int, offset: float) -> list[Owner]:
     found = _some(store, "gone_at IS NOT NULL", (), limit)
     found += _some(
         store,
-        "gone_at IS NULL AND lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1"
-        " OR lease_boot = ?1 AND lease_mono < ?2)",
+        _LATE,
         (now.boot, now.mono),
         limit - len(found),
     )
@@ -131,8 +136,7 @@ def count_live(store: Store) -> int:
 
 def is_anyone_late(store: Store, now: Now) -> bool:
     """Whether an owner has let its lease expire, or is known to be dead: a reason to look closer."""
-    late = "lease_boot <> '' AND (lease_boot < ?1 OR lease_boot > ?1 OR lease_boot = ?1 AND lease_mono < ?2)"
-    for condition in ("gone_at IS NOT NULL", f"gone_at IS NULL AND {late}"):
+    for condition in ("gone_at IS NOT NULL", _LATE):
         query = f"SELECT 1 FROM owners WHERE {condition} LIMIT 1"
         if store.row(query, (now.boot, now.mono) if "?" in condition else ()) is not None:
             return True

@@ -76,11 +76,14 @@ tests: pure simulation processes rest
 # pytest's, so a tier without any is passed over here.
 pytest = $(if $(1),$(BIN)/python -m pytest $(2) $(PYTEST_ARGS) $(1))
 
-# Where several tests run at a time, what fails in the crowd is asked again alone: only what fails then as well
-# is wrong, and both answers are printed.
+# $(call crowd,DIRECTORIES,NUMBER): the same, so many tests at a time. What fails in the crowd is asked again alone:
+# only what fails then as well is wrong, and both answers are printed. That is for tests that failed (1): where
+# pytest was stopped or failed itself, others have not been run, and a second run of these would prove nothing.
+crowd = $(if $(1),$(call pytest,$(1),-n $(2)) || \
+        { [ $$? = 1 ] && $(call pytest,$(1),--last-failed --last-failed-no-failures none); })
+
 pure: $(VENV)/.stamp-dev
-	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),-n 2) || \
-	$(call pytest,$(filter $(TIER_PURE),$(WITH_TESTS)),--last-failed)
+	$(call crowd,$(filter $(TIER_PURE),$(WITH_TESTS)),2)
 
 simulation: $(VENV)/.stamp-dev
 	$(call pytest,$(filter $(TIER_SIMULATION),$(WITH_TESTS)))
@@ -102,8 +105,7 @@ simulate: $(VENV)/.stamp-dev
 
 # These mostly wait for processes.
 processes: $(VENV)/.stamp-dev
-	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),-n 4) || \
-	$(call pytest,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),--last-failed)
+	$(call crowd,$(filter $(TIER_PROCESSES),$(WITH_TESTS)),4)
 
 rest: $(VENV)/.stamp-dev
 	$(call pytest,$(strip $(TIER_REST)))

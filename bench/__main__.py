@@ -6,12 +6,12 @@ import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench import install, machine, page, rounds, table
+from bench.command import WRONG, at_least_one, tell
 from bench.place import Failed, arena
 from bench.records import Record
 from bench.scenarios import SCENARIOS
@@ -20,9 +20,6 @@ from bench.sizes import FULL, QUICK, Sizes
 from bench.tools import INTURN, NEIGHBOURS, installed
 from bench.tools.base import Tool
 from bench.tools.inturn import PROGRAM
-
-# What may go wrong without being a fault of the benchmark: a tool fails, a disk is full, a page is unfit.
-WRONG = (Failed, OSError, ValueError, subprocess.SubprocessError)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -119,23 +116,10 @@ def _shown(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def tell(text: str) -> None:
-    """Say how far it has come, beside what is printed."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def _scenario(name: str) -> str:
     if all(scenario.name != name for scenario in SCENARIOS):
         raise argparse.ArgumentTypeError(f"there is no scenario {name!r}")
     return name
-
-
-def at_least_one(text: str) -> int:
-    """The value of an option that counts something."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return value
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from inturn.cli.ending import EXIT_CODES, FAILED
 from inturn.cli.help import explanation
-from inturn.cli.main import EXIT_CODES, FAILED, VERBS
 from inturn.cli.manual import Entry, Group, Page, read
 from inturn.cli.overview import ABOUT, overview, summary
 from inturn.cli.parser import build
+from inturn.cli.verbs import VERBS
 from inturn.core.environment import OWN_VARIABLES
 
 DIRECTORY = Path(__file__).parents[1] / "docs" / "man"

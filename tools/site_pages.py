@@ -13,10 +13,10 @@ from typing import Any
 
 from inturn.cli import schemas
 from inturn.cli.help import render
-from inturn.cli.main import VERBS
 from inturn.cli.manual import read
 from inturn.cli.overview import overview
 from inturn.cli.parser import build
+from inturn.cli.verbs import VERBS
 
 _ROOT = Path(__file__).parents[1]
 _WIDTH = 90  # columns: what a block of code shows without a scroll bar

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bench import page
-from bench.__main__ import WRONG, at_least_one, tell
+from bench.command import WRONG, at_least_one, tell
 from bench.soak import disk, report, verdict
 from bench.soak.course import soak
 from bench.soak.settings import Settings

@@ -9,7 +9,7 @@ import os
 import sys
 
 if __name__ == "__main__":
-    # What is loaded stays: to look for garbage among it so often is in vain.
+    # As in `cli.main`, and said again: nothing of ours can be imported yet, and this is about importing.
     gc.set_threshold(20_000)
     sys.path[:] = [*sys.argv[1].split(":"), *sys.path[1:]]
     from inturn.supervision import run_nursery, run_supervisor

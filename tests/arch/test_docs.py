@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from inturn.cli.main import ALIASES, EXIT_CODES, FAILED, VERBS
+from inturn.cli.ending import EXIT_CODES, FAILED
 from inturn.cli.parser import build
+from inturn.cli.verbs import ALIASES, VERBS
 from inturn.config import load
 from inturn.core.environment import OWN_VARIABLES
 from inturn.core.job import OUTCOMES, PHASES

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from inturn.cli.main import EXIT_CODES, FAILED, VERBS
+from inturn.cli.ending import EXIT_CODES, FAILED
 from inturn.cli.manual import read
 from inturn.cli.parser import build
+from inturn.cli.verbs import VERBS
 from tools.man_pages import DIRECTORY, pages, write
 
 PAGES = pages()

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from inturn.cli.main import VERBS
 from inturn.cli.schemas import names
+from inturn.cli.verbs import VERBS
 from tests.arch.sources import ROOT
 from tests.pages import DOCS
 from tools.site_pages import pages

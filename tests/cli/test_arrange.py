@@ -8,8 +8,8 @@ from itertools import chain
 
 import pytest
 
-from inturn.cli.main import VERBS
 from inturn.cli.parser import Parser, build
+from inturn.cli.verbs import VERBS
 from inturn.errors import InturnError
 
 # What a positional argument may be given, where that is not the id of a job.

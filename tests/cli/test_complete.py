@@ -7,8 +7,8 @@ from importlib import import_module
 import pytest
 
 from inturn.cli import complete, manual
-from inturn.cli.main import VERBS
 from inturn.cli.parser import build
+from inturn.cli.verbs import VERBS
 from inturn.core.job import STATUSES
 from inturn.core.views import UMBRELLAS
 from tests.e2e.harness import Cli

@@ -9,10 +9,11 @@ from importlib import import_module
 import pytest
 
 from inturn.cli import help as pages
-from inturn.cli.main import VERBS, main
+from inturn.cli.main import main
 from inturn.cli.manual import Entry, Page, read
 from inturn.cli.overview import overview
 from inturn.cli.parser import build
+from inturn.cli.verbs import VERBS
 from inturn.core.options import GROUPS, OPTIONS, switch
 from tests.e2e.harness import INTURN, Cli
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from inturn.cli import schemas
-from inturn.cli.main import VERBS
+from inturn.cli.verbs import VERBS
 from inturn.core.lines import OWN_KEYS
 from inturn.core.options import OPTIONS
 from inturn.core.wire_schema import DEFINITIONS

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from inturn.cli.main import ALIASES, VERBS
 from inturn.cli.parser import build
+from inturn.cli.verbs import ALIASES, VERBS
 from tests.e2e.harness import Cli
 from tests.e2e.tour import clean_up, follow, left_behind
 from tests.pages import DOCS, PAGES, README, Block, blocks, named, promised

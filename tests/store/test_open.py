@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -15,16 +14,10 @@ import pytest
 
 from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
-from inturn.store import migrate, upgrade
+from inturn.store import migrate
 from inturn.store.backup import back_up
 from inturn.store.db import Store, open_store
 from tests.builders import add_job, new_store
-
-# Released stores were made by exactly this file: a change of it would give two schemas one version.
-FROZEN = {
-    "0001.sql": "9775323facdddeae801036aee8e9bd57add469d9075dfab08dad79132c8aa6a8",
-    "0002.sql": "3a16469b438fe7ad98e7844ade194532e843b40512410735e85394ca8952099b",
-}
 
 # Waits for the signal to start, so that all processes open the new store at the same instant.
 OPENER = """
@@ -141,29 +134,6 @@ def test_what_was_committed_is_there_when_the_store_is_opened_again(tmp_path: Pa
     assert again.row("PRAGMA foreign_keys") == (1,)
     assert again.row("PRAGMA journal_mode") == ("wal",)
     again.close()
-
-
-def claimed(path: Path) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
-    connection.close()
-
-
-def claimed_in_wal(path: Path) -> None:
-    claimed(path)
-    connection = apsw.Connection(str(path))
-    connection.pragma("journal_mode", "wal")
-    connection.close()
-
-
-@pytest.mark.parametrize("interrupted", [Path.touch, claimed, claimed_in_wal])
-def test_a_creation_that_was_interrupted_is_completed(tmp_path: Path, interrupted: Damage) -> None:
-    interrupted(tmp_path / DATABASE)
-    store = new_store(tmp_path)
-    with store.writing():
-        add_job(store)
-    assert store.row("PRAGMA user_version") == (migrate.CURRENT,)
-    store.close()
 
 
 def test_a_second_connection_of_one_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
@@ -311,43 +281,6 @@ def test_damage_that_shows_only_later_is_told_in_the_same_way(tmp_path: Path) ->
     store.close()
 
 
-# Migrating.
-
-
-def test_migrations_that_were_released_never_change() -> None:
-    digests = {name: sha256(upgrade.script(name)).hexdigest() for name in migrate.MIGRATIONS}
-    changed = {name: digest for name, digest in digests.items() if FROZEN.get(name) != digest}
-    assert not changed, (
-        f"a migration was changed or added. Before the first release, or for a new file, put its digest into"
-        f" FROZEN of {Path(__file__).name}; a released one must stay as it is: add another file instead."
-        f" The digests are now {changed}"
-    )
-
-
-def older(directory: Path) -> Path:
-    """A store of this major version to which no migration has been applied yet."""
-    path = directory / DATABASE
-    claimed(path)
-    connection = apsw.Connection(str(path))
-    connection.execute(f"CREATE TABLE old (x); PRAGMA user_version = {migrate.MAJOR * 1000}")
-    connection.close()
-    return path
-
-
-def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None:
-    older(tmp_path)
-    store = new_store(tmp_path)
-    assert store.row("PRAGMA user_version") == (migrate.CURRENT,)
-    store.close()
-    backup = tmp_path / f"{DATABASE}.backup-{migrate.MAJOR * 1000}"
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    copy = apsw.Connection(str(backup))
-    assert copy.execute("SELECT name FROM sqlite_schema").fetchall() == [("old",)]
-    assert copy.pragma("user_version") == migrate.MAJOR * 1000
-    copy.close()
-    assert [name for name in os.listdir(tmp_path) if "backup" in name] == [backup.name]
-
-
 def test_a_file_that_somebody_has_put_in_the_place_of_a_backup_is_not_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,29 +298,6 @@ def test_the_schema_of_a_store_is_not_trusted(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     assert store.connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1) == 0
     assert store.connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1) == 1
-    store.close()
-
-
-def test_a_migration_is_applied_once_and_says_which_text_it_was(tmp_path: Path) -> None:
-    for _ in range(3):
-        store = new_store(tmp_path)
-        rows = store.execute("SELECT number, checksum FROM migrations").fetchall()
-        store.close()
-    assert [number for number, _ in rows] == list(range(1, len(migrate.MIGRATIONS) + 1))
-    assert all(checksum for _, checksum in rows)
-
-
-def test_the_switch_to_wal_outlasts_a_reader_for_whom_the_busy_handler_does_not_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = apsw.Connection(str(older(tmp_path)))
-    reader.execute("BEGIN; SELECT * FROM old")
-    monkeypatch.setattr("inturn.store.db.BUSY_DEADLINE", 0)
-    leaving = threading.Timer(0.2, reader.close)
-    leaving.start()
-    store = new_store(tmp_path)
-    leaving.join()
-    assert store.row("PRAGMA journal_mode") == ("wal",)
     store.close()
 
 

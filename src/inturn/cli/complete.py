@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 
 from inturn.cli.frame import BEFORE_THE_VERB
-from inturn.cli.main import ALIASES, VERBS
 from inturn.cli.manual import Entry
+from inturn.cli.verbs import ALIASES, VERBS
 from inturn.core.job import OUTCOMES, STATUSES
 from inturn.core.options import switch
 from inturn.core.views import UMBRELLAS

@@ -1,4 +1,4 @@
-"""How a command ends that has failed, or whose output goes nowhere."""
+"""How a command ends that has failed, or whose output goes nowhere, and with which exit code."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ import os
 import sys
 
 from inturn.cli import output
-from inturn.cli.main import EXIT_CODES, FAILED
 from inturn.errors import InturnError
+
+# The exit code of each error code; what is not here is FAILED.
+EXIT_CODES = {
+    "usage": 2,
+    "invalid_value": 2,
+    "config_invalid": 2,
+    "impossible": 2,
+    "unknown_pool": 2,
+    "unknown_reference": 2,
+    "cycle": 2,
+    "contradiction": 2,
+    "not_found": 3,
+    "ambiguous": 4,
+    "conflict": 5,
+    "incomplete": 6,
+}
+FAILED = 1
 
 # What a file that output goes to may answer; of all that is written by us without a name, this alone is one.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 
 from inturn.cli import ending, output
-from inturn.cli.main import ALIASES, VERBS, before_dashes
+from inturn.cli.main import before_dashes
 from inturn.cli.options import GLOBAL, split
 from inturn.cli.text import did_you_mean
+from inturn.cli.verbs import ALIASES, VERBS
 from inturn.core.options import Option
 from inturn.errors import InturnError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.cli import acting
-from inturn.cli.main import EXIT_CODES
+from inturn.cli.ending import EXIT_CODES
 from inturn.cli.result import Result
 from inturn.core.duration import quoted
 from inturn.core.held import Lane

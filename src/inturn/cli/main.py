@@ -17,46 +17,6 @@ if TYPE_CHECKING:
 
     from inturn.app import Beginning
 
-VERBS = (
-    *(
-        "run",
-        "add",
-        "work",
-        "list",
-        "status",
-        "show",
-        "logs",
-        "wait",
-        "cancel",
-        "why",
-        "events",
-        "config",
-        "pools",
-    ),
-    *("limit", "demo"),
-    *("pause", "resume", "retry", "rerun", "edit"),
-    *("workers", "queues", "recover", "prune", "doctor"),
-    *("top",),
-    *("completion", "schema"),
-)
-ALIASES = {"ls": "list"}
-
-# The exit code of each error code; what is not here is 1.
-EXIT_CODES = {
-    "usage": 2,
-    "invalid_value": 2,
-    "config_invalid": 2,
-    "impossible": 2,
-    "unknown_pool": 2,
-    "unknown_reference": 2,
-    "cycle": 2,
-    "contradiction": 2,
-    "not_found": 3,
-    "ambiguous": 4,
-    "conflict": 5,
-    "incomplete": 6,
-}
-FAILED = 1
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 
 # So many objects more than before have the interpreter look for garbage; by itself it does so after 700.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from inturn.cli.main import VERBS
 from inturn.cli.output import SCHEMA_VERSION
+from inturn.cli.verbs import VERBS
 from inturn.core.lines_schema import line
 from inturn.core.schema import DIALECT, TEXT, always, one_of, part, parts_of, record
 from inturn.core.wire_schema import DEFINITIONS

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from binascii import crc32
+from filecmp import cmp
 from time import monotonic, sleep, time_ns
 
 import apsw
@@ -24,12 +25,11 @@ WAL_DEADLINE = 30.0
 def upgrade(connection: apsw.Connection, path: str, version: int) -> None:
     """Bring a database of this `version`, 0 if it is empty, to the current one; an older one is backed up.
 
-    Raises InturnError `store_unusable` if it cannot be switched to write-ahead logging.
+    Raises InturnError `store_unusable` if it cannot be switched to write-ahead logging, and OSError or an
+    error of SQLite if there is no room for the backup: then nothing is migrated.
     """
     if not version:
         _claim(connection)
-    elif version < CURRENT:
-        _back_up(connection, f"{path}.backup-{version}")
     _switch_to_wal(connection, path)
     _migrate(connection, path)
 
@@ -68,7 +68,13 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
 
 def _run_migrations(connection: apsw.Connection, path: str) -> None:
     with Transaction(connection, path, "BEGIN IMMEDIATE"):
-        done = int(connection.pragma("user_version")) % 1000
+        # From here on nobody else writes: what is copied is what is migrated.
+        version = int(connection.pragma("user_version"))
+        if version >= CURRENT:
+            return  # Another process came first.
+        if version:
+            _back_up(path, f"{path}.backup-{version}")
+        done = version % 1000
         for number, name in enumerate(MIGRATIONS[done:], start=done + 1):
             text = script(name)
             connection.execute(text.decode())
@@ -76,10 +82,9 @@ def _run_migrations(connection: apsw.Connection, path: str) -> None:
                 "INSERT INTO migrations (number, checksum, applied_at) VALUES (?, ?, ?)",
                 (number, crc32(text), time_ns() // 1000),
             )
-        if done < len(MIGRATIONS):
-            connection.execute(f"PRAGMA user_version = {CURRENT}")
-            # All connections, this one too, are to read the schema afresh, whatever has changed in it.
-            connection.execute(f"PRAGMA schema_version = {connection.pragma('schema_version') + 1}")
+        connection.execute(f"PRAGMA user_version = {CURRENT}")
+        # All connections, this one too, are to read the schema afresh, whatever has changed in it.
+        connection.execute(f"PRAGMA schema_version = {connection.pragma('schema_version') + 1}")
 
 
 def script(name: str) -> bytes:
@@ -88,9 +93,30 @@ def script(name: str) -> bytes:
         return file.read()
 
 
-def _back_up(connection: apsw.Connection, target: str) -> None:
-    """Copy the store before it is changed; if a copy is there, another process came first."""
+def _back_up(path: str, name: str) -> None:
+    """Copy the store to a file of this name, or of the first one of `name`.2, `name`.3 … that is free.
+
+    Another state may have been copied before: that of a store which was restored from a backup and used. If
+    it is the same state, after a migration that has failed, that copy will do.
+    """
+    earlier: list[str] = []
+    target = name
+    while os.path.lexists(target):
+        earlier.append(target)
+        target = f"{name}.{len(earlier) + 1}"
+    # SQLite copies nothing from a connection that is writing.
+    reader = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
-        back_up(connection, target)
-    except FileExistsError:
-        pass
+        back_up(reader, target)
+    finally:
+        reader.close()
+    if any(_are_alike(target, other) for other in earlier):
+        os.unlink(target)
+
+
+def _are_alike(path: str, other: str) -> bool:
+    """Whether two files hold the same bytes, as two copies of one state do."""
+    try:
+        return cmp(path, other, shallow=False)
+    except OSError:
+        return False  # a link that leads nowhere

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.cli import selection
-from inturn.cli.main import EXIT_CODES
+from inturn.cli.ending import EXIT_CODES
 from inturn.cli.result import Result
 from inturn.core.phrases import label
 from inturn.service import control

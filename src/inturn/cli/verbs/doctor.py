@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inturn.cli.main import FAILED
+from inturn.cli.ending import FAILED
 from inturn.cli.result import Result
 from inturn.cli.text import printable
 from inturn.core.health import NOTE, PROBLEM, document

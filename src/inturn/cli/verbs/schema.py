@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from inturn.cli.main import ALIASES
 from inturn.cli.result import Result
 from inturn.cli.text import did_you_mean
+from inturn.cli.verbs import ALIASES
 from inturn.core.duration import quoted
 from inturn.errors import InturnError
 

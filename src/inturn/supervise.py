@@ -12,11 +12,13 @@ if __name__ == "__main__":
     # As in `cli.main`, and said again: nothing of ours can be imported yet, and this is about importing.
     gc.set_threshold(20_000)
     sys.path[:] = [*sys.argv[1].split(":"), *sys.path[1:]]
-    from inturn.supervision import run_nursery, run_supervisor
-
     if len(sys.argv) > 4:
+        from inturn.nursery import run_nursery
+
         run_nursery(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
+        from inturn.supervision import run_supervisor
+
         run_supervisor(sys.argv[2], sys.argv[3])
     # All is closed and put away. To take the interpreter apart as well would hold up those who are next.
     os._exit(0)

@@ -38,77 +38,13 @@ def run_supervisor(directory: str, token: str) -> None:
             os.close(detach.ANSWER_FD)
 
     with diary.keep(directory):
-        _supervise(directory, token, answer, lambda: None)
+        supervise(directory, token, answer, None)
 
 
-def run_nursery(directory: str, token: str, count: int) -> None:
-    """Fork `count` supervisors, accept their jobs for them, and end: each waits as a single one would.
-
-    Whatever one of them does, from its first instruction to its sleep, is memory that it shares no more.
-    """
-    import select  # noqa: F401 - all that they need is loaded once, and shared
-
-    from inturn import conditions  # noqa: F401
-    from inturn.engines import local  # noqa: F401
-    from inturn.host import brood, detach, diary, faults, paths
-    from inturn.owners import owner, supervisor, tools  # noqa: F401
-    from inturn.store import db  # noqa: F401
-
-    detach.settle_down()
-    os.close(detach.LOCK_FD)
-
-    def live(number: int, hatched: Callable[[], None], present: Callable[[], None]) -> None:
-        own = brood.token_of(token, number)
-        lock_path, _ = paths.owner_files(directory, own)
-        _, lock = brood.lock_of(lock_path)
-        faults.point("nursling.locked")
-        brood.report(detach.ANSWER_FD, brood.HATCHED, number, lock)
-        hatched()
-        faults.point("nursling.reported")
-        os.read(detach.GO_FD, 1)  # ends when the submitting process has closed it
-        os.close(detach.GO_FD)
-
-        def answer(message: bytes) -> None:
-            try:
-                if message == detach.READY:
-                    brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, lock)
-            finally:
-                os.close(detach.ANSWER_FD)
-
-        with diary.keep(directory):
-            _supervise(directory, own, answer, present)
-
-    def accept(voices: int) -> None:
-        os.read(detach.GO_FD, 1)
-        _accept_all(directory, [brood.token_of(token, number) for number in brood.await_present(voices)])
-
-    hatched = brood.hatch(count, live, accept)
-    if hatched < count:
-        brood.report(detach.ANSWER_FD, brood.REFUSED, hatched, (0, 0))
-
-
-def _accept_all(directory: str, tokens: list[str]) -> None:
-    """Accept the jobs of those who are present; who was late, or all if this fails, do it themselves."""
-    from inturn.errors import InturnError
-    from inturn.host import clock, wake
-    from inturn.owners import acceptance
-    from inturn.store.db import open_store
-    from inturn.store.transaction import CommitUnknown
-
-    try:
-        store = open_store(directory, wake.ringer(directory), create=False)
-        acceptance.accept_all(store, tokens, clock.now)
-        store.close()
-    except (InturnError, CommitUnknown):
-        pass
-
-
-def _supervise(
-    directory: str, token: str, answer: Callable[[bytes], None], present: Callable[[], None]
-) -> None:
+def supervise(directory: str, token: str, answer: Callable[[bytes], None], fifo: int | None) -> None:
     """Take over the job that was stored in the name of `token`, run it to its end, leave nothing behind.
 
-    `present` is called when nothing stands in the way of accepting it.
+    `fifo` is where its hints arrive, if that has been created.
     """
     from inturn.host import clock, detach, faults, paths, wake
     from inturn.owners import acceptance
@@ -122,11 +58,11 @@ def _supervise(
         me = owners.by_token(store, token)
         if me is None:  # nothing was stored
             faults.point("supervisor.unneeded")
-            paths.discard(lock_path)
+            paths.discard(fifo_path, lock_path)
             return
-        fifo = wake.create(fifo_path)
+        if fifo is None:
+            fifo = wake.create(fifo_path)
         faults.point("supervisor.present")
-        present()
         acceptance.accept(store, me.id, clock.now())
         faults.point("supervisor.accepted")
     except Exception as error:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from inturn.core.transitions import TABLE
-from inturn.host.faults import COMMITS, POINTS
+from inturn.host.crash_points import COMMITS, POINTS
 from tests.arch.sources import ROOT, SRC, modules, parse, shown
 
 PAGE = ROOT / "docs" / "crash-points.md"

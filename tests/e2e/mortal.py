@@ -48,10 +48,10 @@ def main() -> int:
 
 
 def _supervise(directory: str, token: str, count: str = "") -> int:
-    from inturn import supervision
+    from inturn import nursery, supervision
 
     if count:
-        supervision.run_nursery(directory, token, int(count))
+        nursery.run_nursery(directory, token, int(count))
     else:
         supervision.run_supervisor(directory, token)
     return 0

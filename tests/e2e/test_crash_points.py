@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from inturn.host.faults import POINTS
+from inturn.host.crash_points import POINTS
 from inturn.service import control
 from tests.e2e.harness import until
 from tests.e2e.scene import Play, Scene, always, both, perform_all
@@ -66,6 +66,16 @@ def submit_many_to_mortals(scene: Scene) -> None:
     scene.with_mortals("run", "--array", "1-3", *scene.target("sleep 0.2"))
 
 
+def have_many_wait(scene: Scene) -> None:
+    """For another job, while somebody changes the store."""
+    scene.safe("run", *scene.target(UNTIL_GO))
+    scene.with_mortals("run", "--after-success", "1", "--array", "1-3", *scene.target("sleep 0.2"))
+    scene.safe("limit", "50")
+    if not scene.point.startswith("nursling"):
+        scene.await_death()
+    scene.go()
+
+
 def enqueue(scene: Scene) -> None:
     scene.command("add", *scene.target())
     scene.start(scene.dies("command", ""), "work", "--drain")
@@ -113,10 +123,22 @@ SUBMITTING = (
     ),
     Play(
         "one of many supervisors",
-        ("nursling.locked", "nursling.reported", "supervisor.told", *both("task.accepted")),
+        ("nursling.locked", "nursling.reported", "nursling.present"),
         submit_many_to_mortals,
-        lambda point: {"success"} if point == "task.accepted.committed" else {"success", "submission_failed"},
+        always("success", "submission_failed"),
         nothing_after=("nursling.locked",),
+    ),
+    Play(
+        "one of many supervisors, whose jobs others have accepted",
+        (*both("task.accepted"), "nursling.woken", "supervisor.told", "supervisor.present"),
+        submit_many_to_mortals,
+        always("success"),
+    ),
+    Play(
+        "many supervisors wait",
+        ("nursery.engaged", "nurse.started", "nurse.visited", "nursling.woken"),
+        have_many_wait,
+        always("success"),
     ),
     Play(
         "a command puts a job into a queue",

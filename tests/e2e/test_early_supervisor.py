@@ -35,6 +35,7 @@ sys.exit(main(sys.argv[1:]))
 INTERRUPTED = """
 import os, signal, sys
 from inturn.host import faults
+from inturn.host.crash_points import POINTS
 place = sys.argv.pop(1)
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
@@ -42,7 +43,7 @@ class Interrupt:
     def find_spec(self, name, *_):
         if name == place:
             interrupt()
-if place in faults.POINTS:
+if place in POINTS:
     faults.arm(place, interrupt)
 else:
     sys.meta_path.insert(0, Interrupt())

@@ -418,9 +418,9 @@ def test_of_many_jobs_all_or_none_are_stored(cli: Cli, context: Context) -> None
 NURSERY = """
 import os, sys
 sys.path[:0] = sys.argv[2].split(":")
-from inturn import supervision
 {trouble}
-supervision.run_nursery(sys.argv[3], sys.argv[4], int(sys.argv[5]))
+from inturn.nursery import run_nursery
+run_nursery(sys.argv[3], sys.argv[4], int(sys.argv[5]))
 """
 
 ONE_FORK_REFUSED = """
@@ -434,12 +434,13 @@ os.fork = refused
 """
 
 ONLY_ONE_TAKES_OVER = """
-supervise = supervision._supervise
-def dying(directory, token, *rest):
-    if not token.endswith(".1"):
+from inturn.host import brood
+sleep = brood.Nursling.sleep
+def dying(one, *rest):
+    if one.number != 1:
         os._exit(1)
-    supervise(directory, token, *rest)
-supervision._supervise = dying
+    sleep(one, *rest)
+brood.Nursling.sleep = dying
 """
 
 

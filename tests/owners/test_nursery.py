@@ -76,10 +76,8 @@ brood.PATIENCE = 60_000_000
 ONE_IS_SILENT = """
 from inturn.host import brood
 brood.PATIENCE = 100_000
-supervise = supervision._supervise
-def silent(directory, token, answer, present):
-    supervise(directory, token, answer, (lambda: None) if token.endswith(".1") else present)
-supervision._supervise = silent
+in_time = brood.Nursling._is_in_time
+brood.Nursling._is_in_time = lambda one: one.number != 1 and in_time(one)
 """
 
 

@@ -186,7 +186,7 @@ class Resident(Process):
 
 
 class Supervisor(Resident):
-    """As `inturn.supervision._supervise`. `told`: whoever started it has stored its job, or has died."""
+    """As `inturn.supervision.supervise`. `told`: whoever started it has stored its job, or has died."""
 
     kind = "supervisor"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Not `signal`: that wraps the same functions in `enum`, which every waiting supervisor would pay for.
 import _signal  # type: ignore[import-not-found]
-import errno
 import os
 import stat
 
@@ -109,11 +108,13 @@ def _open_stdin(launch: Launch) -> int:
         # A pipe must not keep us waiting for its writer, nor a terminal become ours.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
+        import errno
+
         reason = "start_refused" if error.errno in (errno.EMFILE, errno.ENFILE) else "stdin_missing"
         raise StartFailed(reason, _unreadable(path, error.strerror or "")) from error
     if stat.S_ISDIR(os.fstat(fd).st_mode):
         os.close(fd)
-        raise StartFailed("stdin_missing", _unreadable(path, os.strerror(errno.EISDIR)))
+        raise StartFailed("stdin_missing", _unreadable(path, "it is a directory"))
     os.set_blocking(fd, True)
     return fd
 

@@ -1,6 +1,7 @@
-"""Many detached processes forked from one, and the reports by which they make themselves known.
+"""Many detached processes forked from one, the reports by which they make themselves known, and their sleep.
 
-A report is one short write to a pipe that all of them share: the kernel keeps those apart.
+A report is one short write to a pipe that all of them share: the kernel keeps those apart. What one of them
+does before it sleeps is memory that it shares with no other any more, so it does as little as it can.
 """
 
 from __future__ import annotations
@@ -44,16 +45,81 @@ def token_of(token: str, number: int) -> str:
     return f"{token}.{number}"
 
 
+class Nest:
+    """The pipes that those who are forked share with each other, with their parent and with their nurse.
+
+    Of each pair the second is the end that is written to, or held: the first tells when nobody holds it any
+    more. `shell`: who has not hatched. `voice`: who has not said that it is present. `bed`: who sleeps.
+    `word`: the parent, until it has done its part. `watch`: the parent, and then the nurse, for those who
+    sleep.
+    """
+
+    def __init__(self) -> None:
+        self.shells, self.shell = os.pipe()
+        self.voices, self.voice = os.pipe()
+        self.beds, self.bed = os.pipe()
+        self.done, self.word = os.pipe()
+        self.unwatched, self.watch = os.pipe()
+
+    def leave_to_the_parent(self) -> None:
+        """In one that was forked: the parent's ends are not for us."""
+        for fd in (self.shells, self.voices, self.beds, self.word, self.watch):
+            os.close(fd)
+
+    def leave_to_the_young(self) -> None:
+        """In the parent, when all have been forked."""
+        for fd in (self.shell, self.voice, self.bed, self.done, self.unwatched):
+            os.close(fd)
+
+
+class Nursling:
+    """One of the processes, as it lives in the nest; `number` is its own."""
+
+    def __init__(self, number: int, nest: Nest) -> None:
+        self.number = number
+        self._nest = nest
+
+    def hatched(self) -> None:
+        """It runs, and holds its lock."""
+        os.write(self._nest.shell, b".")
+        os.close(self._nest.shell)
+
+    def sleep(self, fifo: int, parent_is_done: Callable[[], None]) -> None:
+        """Say that it is present, and sleep until there is a hint in `fifo`, or nobody who would give one.
+
+        `parent_is_done` is called once the parent has done its part for all that are present in time.
+        """
+        nest = self._nest
+        if self._is_in_time():
+            ends = [fifo, nest.unwatched]
+            if wake.wait([*ends, nest.done], None) == {nest.done}:
+                parent_is_done()
+                wake.wait(ends, None)
+        for fd in (nest.done, nest.unwatched, nest.bed):
+            os.close(fd)
+
+    def _is_in_time(self) -> bool:
+        """Say that it is present; False if the parent waits no longer, or has died."""
+        try:
+            os.write(self._nest.voice, _NUMBER.pack(self.number))
+        except BrokenPipeError:
+            return False
+        finally:
+            os.close(self._nest.voice)
+        return True
+
+
 def hatch(
     count: int,
-    live: Callable[[int, Callable[[], None], Callable[[], None]], None],
-    meanwhile: Callable[[int], None],
+    live: Callable[[Nursling], None],
+    part: Callable[[int], bool],
+    nurse: Callable[[int], None],
 ) -> int:
     """Fork `count` processes, each a session of its own that calls `live` and ends with it.
 
-    `live` gets its number, what it is to call when it has hatched, and what it is to call when it is present:
-    it then sleeps until the parent has done its part, or has died. That part is `meanwhile`, called once all
-    have hatched with the descriptor for `await_present`.
+    The parent's `part` is called once all have hatched, with the descriptor for `await_present`. If it gives
+    True, those who were present may sleep, and another process calls `nurse` with a descriptor that becomes
+    readable when nobody sleeps any more; those who still do are woken when `nurse` has ended, in any way.
 
     Returns how many have hatched: fewer than `count` if the system refuses another process, or if one has
     died before. What the parent has loaded is frozen first: the garbage collector would otherwise write to
@@ -61,56 +127,44 @@ def hatch(
     """
     gc.collect()
     gc.freeze()
-    shells, shell = os.pipe()
-    voices, voice = os.pipe()
-    word, parent = os.pipe()
+    nest = Nest()
     for number in range(count):
         try:
             pid = os.fork()
         except OSError:
             break
         if pid == 0:
-            for fd in (shells, voices, parent):
-                os.close(fd)
-            _live(number, shell, voice, word, live)
+            nest.leave_to_the_parent()
+            _be(lambda number=number: live(Nursling(number, nest)))  # type: ignore[misc]
         faults.point("nursery.forked")
-    os.close(shell)
-    os.close(voice)
+    nest.leave_to_the_young()
     # Ends when nobody is left who has neither hatched nor died.
     hatched = 0
-    while data := os.read(shells, count):
+    while data := os.read(nest.shells, count):
         hatched += len(data)
-    os.close(shells)
-    if hatched == count:
-        meanwhile(voices)
-    os.close(parent)
+    if hatched == count and part(nest.voices):
+        for fd in (nest.voices, nest.word):  # Whoever comes now sees that it is late.
+            os.close(fd)
+        _engage(lambda: nurse(nest.beds))
     return hatched
 
 
-def _live(
-    number: int,
-    shell: int,
-    voice: int,
-    word: int,
-    live: Callable[[int, Callable[[], None], Callable[[], None]], None],
-) -> NoReturn:
-    def hatched() -> None:
-        os.write(shell, b".")
-        os.close(shell)
+def _engage(nurse: Callable[[], None]) -> None:
+    """Fork the nurse, which holds what we hold. If there is no process for it, all are woken when we end."""
+    try:
+        pid = os.fork()
+    except OSError:
+        return
+    if pid == 0:
+        _be(nurse)
+    faults.point("nursery.engaged")
 
-    def present() -> None:
-        try:
-            os.write(voice, _NUMBER.pack(number))
-        except BrokenPipeError:
-            pass  # The parent has died, or waits no longer.
-        os.close(voice)
-        os.read(word, 1)  # ends when the parent has closed it
-        os.close(word)
 
+def _be(somebody: Callable[[], None]) -> NoReturn:
     status = 1
     try:
         os.setsid()
-        live(number, hatched, present)
+        somebody()
         status = 0
     finally:
         os._exit(status)

@@ -1,7 +1,7 @@
-"""Named crash points: the places where it matters what a process leaves behind that dies just there.
+"""Crash points: the places where it matters what a process leaves behind that dies just there.
 
 A point does nothing unless a test has armed it in this very process; no environment variable, no option and
-no file can. `docs/crash-points.md` says of each what is left behind, and how it is put right.
+no file can. Their names are in `inturn.host.crash_points`.
 Armed in the same manner, `lose_hints` makes a process mute: nobody is woken by it any more.
 """
 
@@ -25,49 +25,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=_Transaction)
 
-# What is done outside of transactions, in the order in which a job meets it.
-ACTS = (
-    # The submitting process, with one supervisor or with many.
-    *("submit.locked", "submit.spawned", "submit.told", "submit.answered"),
-    *("nursery.locked", "nursery.spawned", "nursery.hatched", "nursery.told", "nursery.answered"),
-    # The process that forks supervisors, and those.
-    *("nursery.forked", "nursling.locked", "nursling.reported"),
-    # A supervisor, from its first instruction to its last.
-    *("supervisor.started", "supervisor.told", "supervisor.unneeded", "supervisor.present"),
-    *("supervisor.accepted", "supervisor.answered", "supervisor.done", "supervisor.left"),
-    # A worker, or a command that is its own supervisor.
-    *("presence.locked", "presence.complete", "presence.left"),
-    # A run.
-    *("run.launching", "run.logs_open", "run.spawned", "run.launched"),
-    *("run.found", "run.closing", "run.closed"),
-    *("signal.halt", "signal.continue", "signal.terminate", "signal.kill"),
-    *("signalled.halt", "signalled.continue", "signalled.terminate", "signalled.kill"),
-    # Whoever takes care of the jobs of the dead.
-    *("recover.adopting", "recover.relaunching", "recover.forgotten", "recover.sweeping"),
-    # A command that removes what has ended.
-    "prune.sweeping",
-)
-
-# Write transactions. `X.commit` is passed when all of X is written but not committed, `X.committed` when it
-# is, and nothing has been done about it yet.
-COMMITS = (
-    *("submit", "give_up", "enqueue", "rerun", "retry"),
-    *("cancel", "act", "hold", "release", "limit", "configure", "prune", "repair"),
-    *("present", "serve", "stop_accepting", "retire", "renew"),
-    *("admit", "claim", "watch", "receipts", "observe", "identify"),
-    # What an owner commits of its job: the events of the state machine.
-    *("task.accepted", "task.gates_opened", "task.aborted", "task.timed_out", "task.cancelled"),
-    *("task.started", "task.stop_requested", "task.leftovers_found"),
-    *("task.ended", "task.repeated", "task.lost", "task.withdrawn"),
-    *("bury", "resolve", "relaunch", "forget"),
-)
-
-POINTS = (
-    *ACTS,
-    *(f"{name}.commit" for name in COMMITS),
-    *(f"{name}.committed" for name in COMMITS),
-)
-
 # Whether no hint of this process arrives anywhere; `inturn.host.wake` asks before it writes one.
 hints_are_lost = False
 
@@ -90,6 +47,8 @@ def commit(name: str, transaction: T, event: str = "") -> T:
 
 def arm(name: str, action: Callable[[], object], times: int | None = 1) -> None:
     """Have `action` called at the next `times` passages of a point, None for all of them."""
+    from inturn.host.crash_points import POINTS
+
     if name not in POINTS:
         raise ValueError(f"there is no point {name!r}")
     _armed[name] = (action, times)
@@ -112,6 +71,8 @@ def disarm() -> None:
 
 
 def _pass(name: str) -> None:
+    from inturn.host.crash_points import POINTS
+
     assert name in POINTS, name
     if name not in _armed:
         return

@@ -7,7 +7,6 @@ that is missing or was replaced proves nothing.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Finding = Literal["held", "free", "missing", "replaced"]
-
-# A symbolic link; a socket or a device without a driver; a file that is no longer readable as we made it.
-_NOT_AS_WE_MADE_IT = (errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EACCES, errno.EPERM)
 
 
 def create(path: str) -> int:
@@ -63,7 +59,7 @@ def probe(path: str, dev: int, ino: int) -> Finding:
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except OSError as error:
-        if error.errno in _NOT_AS_WE_MADE_IT:
+        if _is_no_file_of_ours(error):
             return "replaced"
         raise
     try:
@@ -84,3 +80,10 @@ def _try_lock(fd: int) -> Finding:
     # Closing alone would not do if another thread forks just now: the child's copy would keep the lock.
     fcntl.flock(fd, fcntl.LOCK_UN)
     return "free"
+
+
+def _is_no_file_of_ours(error: OSError) -> bool:
+    """A symbolic link; a socket or a device without a driver; a file that is not readable as we made it."""
+    import errno  # only now: a waiting supervisor has no use for its 140 names
+
+    return isinstance(error, PermissionError) or error.errno in (errno.ELOOP, errno.ENXIO, errno.ENODEV)

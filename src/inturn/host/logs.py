@@ -10,7 +10,6 @@ between two looks has no order; a file that is missing counts as empty.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -203,6 +202,8 @@ def _open(path: str) -> tuple[int, FileId]:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
+        import errno
+
         os.close(fd)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return fd, _id(found)

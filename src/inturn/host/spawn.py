@@ -9,7 +9,6 @@ from __future__ import annotations
 
 # Not `signal`: that wraps the same functions in `enum`, which every waiting supervisor would pay for.
 import _signal  # type: ignore[import-not-found]
-import errno
 import os
 import stat
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 # exec resets what we catch, but what we ignore (Python itself ignores SIGPIPE; nohup SIGHUP) would stay so.
 _RESET = tuple(sorted(set(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}))
-_NOT_FOUND = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
-_FORBIDDEN = (errno.EACCES, errno.EPERM)
 _SCRIPT_DEPTH = 5  # how many scripts the kernel follows that are each other's interpreter
 
 #: Children that somebody of ours waits for with `collect`. Whoever reaps orphans must leave these alone.
@@ -180,7 +177,7 @@ def _fault(program: bytes, cwd: bytes) -> CannotStart | None:
     try:
         mode = os.stat(full).st_mode
     except OSError as error:
-        reason = "not_executable" if error.errno in _FORBIDDEN else "command_not_found"
+        reason = "not_executable" if isinstance(error, PermissionError) else "command_not_found"
         return CannotStart(reason, f"the command {_shown(full)} cannot be reached: {_why(error)}")
     if stat.S_ISDIR(mode):
         return CannotStart("not_executable", f"{_shown(full)} is a directory, not a program")
@@ -242,13 +239,15 @@ def _lower_priority(pid: int, nice: int) -> None:
 
 
 def _explain(error: OSError, executable: bytes, cwd: bytes) -> CannotStart:
+    import errno  # only now: a waiting supervisor has no use for its 140 names
+
     full = os.path.join(cwd, executable)
     scripts = _interpreters(full, cwd)
-    if error.errno in _NOT_FOUND:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG):
         for script, interpreter in scripts:
             if not os.path.exists(interpreter):
                 return _missing_interpreter(script, interpreter)
-    elif error.errno in _FORBIDDEN:
+    elif isinstance(error, PermissionError):
         for script, interpreter in scripts:
             if not os.path.isfile(interpreter) or not os.access(interpreter, os.X_OK):
                 message = (
@@ -271,10 +270,10 @@ def _missing_interpreter(script: bytes, interpreter: bytes) -> CannotStart:
 
 
 def _unforeseen(error: OSError, full: bytes) -> CannotStart:
-    if error.errno == errno.ENOENT:  # the file is there, so it is what loads it that is not
+    if isinstance(error, FileNotFoundError):  # the file is there, so it is what loads it that is not
         message = f"the program loader that {_shown(full)} was built for does not exist on this machine"
         return CannotStart("interpreter_missing", message)
-    if error.errno in _FORBIDDEN:  # a file system that is mounted noexec, a security module
+    if isinstance(error, PermissionError):  # a file system that is mounted noexec, a security module
         return CannotStart("not_executable", f"{_shown(full)} may not be executed: {_why(error)}")
     return CannotStart("start_refused", f"{_shown(full)} could not be started: {_why(error)}")
 

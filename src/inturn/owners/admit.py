@@ -66,7 +66,7 @@ class Bidder:
 
     def _look(self, job: Job) -> bool:
         """Look without the write lock, where most polls end; returns whether to ask with it."""
-        decision = _prospect(self._tools.store, job)
+        decision = prospect(self._tools.store, job)
         if decision is None:
             return True
         # Whether an older request leaves its offer unanswered is found out with the lock held, in time.
@@ -82,7 +82,7 @@ class Bidder:
 NEXT = admission.Decision(False, "next")
 
 
-def _prospect(store: Store, job: Job) -> admission.Decision | None:
+def prospect(store: Store, job: Job) -> admission.Decision | None:
     """What would be decided on a job now; None if it has to be seen first that it stands in line."""
     # Asked of the store: an earlier refusal may have put the job into the line unbeknown to `job`.
     if admissions.place_of(store, job.id) != IN_LINE:

@@ -131,11 +131,15 @@ class Owner:
         store.rouse()
 
     def _heed_clock(self) -> None:
-        """After a jump of the wall clock, others have to be looked for whose time has come by that."""
+        """Notice a jump of the wall clock."""
         now = self._tools.now()
         if self._has_jumped(now):
             self._wall_ahead = now.wall - now.mono
-            self._reminded_at = UNREAD
+            self._after_a_jump()
+
+    def _after_a_jump(self) -> None:
+        """Others may not know that their time has come."""
+        self._reminded_at = UNREAD
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""
@@ -224,10 +228,14 @@ class Owner:
         if not self._uncounted:
             crowd = owners.count_live(self._tools.store)
             self._tools.store.expect(crowd)
-            self._interval = poll_interval(crowd)
+            self._interval = poll_interval(self._sharers(crowd))
             self._counted_at = now
             # When a crowd has gone, those that are left have to look in its place.
             self._look_at = min(self._look_at, now + self._between_looks())
+
+    def _sharers(self, crowd: int) -> int:
+        """How many of all the owners look at the store as we do."""
+        return crowd
 
     def _remind(self) -> list[int]:
         """Have those told who may be admitted now and do not know: who should have told them may have died.

@@ -114,14 +114,15 @@ def _reap(pid: int) -> None:
 def _read_all(fds: list[int], kind: int, count: int) -> list[Hatched]:
     """Reports until there are `count` of this kind, until no more can be expected, or for too long.
 
-    They come through the first descriptor; once another one has something to tell, no more are written.
+    Of one process there is one, however often it reports. They come through the first descriptor; once
+    another one has something to tell, no more are written.
     """
-    reports: list[Hatched] = []
+    reports: dict[int, Hatched] = {}
     while len(reports) < count and fds[0] in wake.wait(fds, submit.ANSWER_TIMEOUT):
         data = brood.read(fds[0])
         if not data:
             break
-        reports += [report for report in data if report.kind == kind]
+        reports |= {report.number: report for report in data if report.kind == kind}
         # Those that there are come to at most so many.
         count = min([count, *(report.number for report in data if report.kind == brood.REFUSED)])
-    return reports
+    return list(reports.values())

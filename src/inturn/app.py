@@ -230,8 +230,8 @@ def _in_passing(settle: Callable[[], object]) -> None:
         pass
 
 
-def run_foreground(context: Context, submission: Submission) -> int:
-    """Submit a job and be its owner until it ends; returns its id.
+def run_foreground(context: Context, submission: Submission) -> tuple[int, OSError | None]:
+    """Submit a job and be its owner until it ends; returns its id, and why its output could not be shown.
 
     Raises as a submission does, and InturnError `conflict` if a job with its key is under way.
     """
@@ -264,7 +264,7 @@ def run_foreground(context: Context, submission: Submission) -> int:
         if supervisor.take_over(tools, owner):
             owner.watch()
         supervisor.say_goodbye(tools)
-    return job_id
+    return job_id, owner.refusal()
 
 
 def run_worker(context: Context, orders: Orders) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,6 +146,7 @@ def test_a_name_that_is_taken_is_left_alone(place: str) -> None:
     Path(place, "2.1.out").write_bytes(b"theirs")
     os.symlink("/nowhere", place + "/2.1.err")
     become(spares, place + "/2.1")
+    spares.discard()
     assert Path(place, "2.1.out").read_bytes() == b"theirs"
     assert names(place) == ["2.1.err", "2.1.out"]
 
@@ -167,10 +171,133 @@ def test_spare_logs_that_were_pruned_are_not_missed(place: str) -> None:
     assert names(place) == []
 
 
-def test_where_the_next_directory_is_missing_spare_logs_are_removed(place: str) -> None:
+# --- one that cannot be used, among others
+
+
+def write(path: str) -> None:
+    Path(path).write_bytes(b"output")
+
+
+def put_a_link_there(path: str) -> None:
+    os.unlink(path)
+    os.symlink("nowhere", path)
+
+
+def close_to_ourselves(path: str) -> None:
+    os.chmod(path, 0o400)
+
+
+def several(place: str, *numbers: int) -> Spares:
+    """Spares with the logs of runs that have printed nothing; the last is the first to be tried."""
+    spares = Spares()
+    for number in numbers:
+        over(f"{place}/{number}.1")
+        spares.offer(f"{place}/{number}.1")
+    return spares
+
+
+def descriptors() -> list[str]:
+    return os.listdir("/proc/self/fd")
+
+
+def assert_the_others_are_used(place: str, spares: Spares, others: int) -> None:
+    """As many runs as there are other spares get one, whole, and the next run finds nothing in its place."""
+    before = descriptors()
+    spare = {os.lstat(f"{place}/{name}").st_ino for name in names(place)}
+    for number in range(100, 100 + others):
+        files = become(spares, f"{place}/{number}.1")
+        assert files == logs.file_ids(f"{place}/{number}.1")
+        assert files is not None
+        assert {inode for _, inode in files} < spare
+    assert become(spares, f"{place}/999.1") is None
+    assert not [name for name in names(place) if name.startswith("999.")]
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("suffix", logs.SUFFIXES)
+@pytest.mark.parametrize("spoil", [write, os.unlink, put_a_link_there, close_to_ourselves, rename_too])
+def test_one_that_is_spoilt_spoils_no_other(place: str, spoil: Callable[[str], None], suffix: str) -> None:
+    spares = several(place, 1, 2, 3)
+    spoil(f"{place}/3.1{suffix}")
+    assert_the_others_are_used(place, spares, 2)
+
+
+@pytest.mark.parametrize("suffix", logs.SUFFIXES)
+def test_one_that_somebody_holds_spoils_no_other(place: str, suffix: str) -> None:
+    spares = several(place, 1, 2, 3)
+    held = os.open(f"{place}/3.1{suffix}", os.O_WRONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    assert_the_others_are_used(place, spares, 2)
+    assert f"3.1{suffix}" in names(place)
+    os.close(held)
+
+
+@pytest.mark.parametrize("suffix", logs.SUFFIXES)
+def test_one_that_cannot_be_renamed_spoils_no_other(
+    place: str, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    spares = several(place, 1, 2, 3)
+    rename = os.rename
+
+    def refuse(source: str, target: str) -> None:
+        if source == f"{place}/3.1{suffix}":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), source)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    assert_the_others_are_used(place, spares, 2)
+    assert not [name for name in names(place) if name.startswith("3.1")]
+
+
+def test_what_was_written_at_the_last_moment_stays_under_its_name(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spares = offered(place + "/1.1")
-    become(spares, place + "/gone/1000.1")
-    assert names(place) == []
+
+    def refuse(source: str, target: str) -> None:
+        if source.endswith(".err"):
+            Path(place, "2.1.out").write_bytes(b"late")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+        rename(source, target)
+
+    rename = os.rename
+    monkeypatch.setattr(os, "rename", refuse)
+    assert become(spares, place + "/2.1") is None
+    assert names(place) == ["1.1.out"]
+    assert Path(place, "1.1.out").read_bytes() == b"late"
+
+
+# --- a run that can use none of them
+
+
+@pytest.mark.parametrize("suffix", logs.SUFFIXES)
+def test_where_a_name_is_taken_they_are_kept_for_the_next_run(place: str, suffix: str) -> None:
+    spares = several(place, 1, 2)
+    Path(place, "50.1" + suffix).write_bytes(b"theirs")
+    assert become(spares, place + "/50.1") is None
+    assert Path(place, "50.1" + suffix).read_bytes() == b"theirs"
+    assert_the_others_are_used(place, spares, 2)
+
+
+def test_where_the_next_directory_is_missing_they_are_kept_for_the_next_run(place: str) -> None:
+    spares = several(place, 1, 2)
+    assert become(spares, place + "/gone/1000.1") is None
+    assert not Path(place, "gone").exists()
+    assert_the_others_are_used(place, spares, 2)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_where_no_descriptor_is_left_they_are_kept_for_the_next_run(place: str, left: int) -> None:
+    spares = several(place, 1, 2)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + left, limits[1]))
+    try:
+        assert become(spares, place + "/50.1") is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert_the_others_are_used(place, spares, 2)
 
 
 def test_what_is_not_used_is_removed(place: str) -> None:

@@ -39,21 +39,22 @@ def start(command: tuple[str, ...], environment: dict[str, str], lock: int) -> D
     """
     from fcntl import F_DUPFD_CLOEXEC, fcntl  # a supervisor, of which this file is a part, starts none
 
-    go_read, go_write = os.pipe()
-    answer_read, answer_write = os.pipe()
-    moved = [fcntl(fd, F_DUPFD_CLOEXEC, _HIGH) for fd in (lock, go_read, answer_write)]
-    os.close(go_read)
-    os.close(answer_write)
-    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
-        (os.POSIX_SPAWN_DUP2, 0, 1),
-        (os.POSIX_SPAWN_DUP2, 0, 2),
-    ]
-    actions += [
-        (os.POSIX_SPAWN_DUP2, source, target)
-        for source, target in zip(moved, (LOCK_FD, GO_FD, ANSWER_FD), strict=True)
-    ]
+    opened: list[int] = []
     try:
+        opened += os.pipe()
+        opened += os.pipe()
+        go_read, go, answer, answer_write = opened
+        for fd in (lock, go_read, answer_write):
+            opened.append(fcntl(fd, F_DUPFD_CLOEXEC, _HIGH))
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
+            (os.POSIX_SPAWN_DUP2, 0, 1),
+            (os.POSIX_SPAWN_DUP2, 0, 2),
+        ]
+        actions += [
+            (os.POSIX_SPAWN_DUP2, source, target)
+            for source, target in zip(opened[4:], (LOCK_FD, GO_FD, ANSWER_FD), strict=True)
+        ]
         pid = os.posix_spawn(
             command[0],
             command,
@@ -63,14 +64,12 @@ def start(command: tuple[str, ...], environment: dict[str, str], lock: int) -> D
             setsigmask=(),
             setsigdef=_SIGNALS,
         )
-    except OSError:
-        os.close(go_write)
-        os.close(answer_read)
-        raise
+        # What is left in the list is not for us.
+        del opened[1:3]
+        return Detached(pid, go, answer)
     finally:
-        for fd in moved:
+        for fd in opened:
             os.close(fd)
-    return Detached(pid, go_write, answer_read)
 
 
 # All that can be caught: whoever submits under nohup ignores some, and ignored signals are inherited.

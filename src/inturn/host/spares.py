@@ -11,6 +11,7 @@ name.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -26,6 +27,10 @@ _AT_MOST = 64
 
 # As which user we make files. It is asked of two files for each run, and does not change.
 _OURSELVES = os.geteuid()
+
+
+# What is no fault of the file that was tried.
+_FOR_ALL = (errno.EEXIST, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Spares:
@@ -47,14 +52,19 @@ class Spares:
     def open(self, stem: str) -> Streams | None:
         """Open spare logs under the names of a new run's, as `logs.open_streams` does; None without any.
 
-        Of what turns out not to be spare, only what is empty is removed.
+        Of what turns out not to be spare, only what is empty is removed. If none could be used for this run,
+        through no fault of theirs, they are kept for the next.
         """
         while self._stems:
-            spare = self._stems.pop()
-            streams = _take(spare, stem)
-            if streams is not None:
+            try:
+                streams = _take(self._stems[-1], stem)
+            except OSError as error:
+                if _is_for_all(error, stem):
+                    return None
+                remove_empty(self._stems.pop())
+            else:
+                self._stems.pop()
                 return streams
-            remove_empty(spare)
         return None
 
     def discard(self) -> None:
@@ -63,38 +73,70 @@ class Spares:
             remove_empty(self._stems.pop())
 
 
-def _take(spare: str, stem: str) -> Streams | None:
-    """Both files under their new names, open and locked; None if one of them cannot be had."""
+def _take(spare: str, stem: str) -> Streams:
+    """Both files under their new names, open and locked.
+
+    Raises OSError if one of them cannot be had; then both have their old names.
+    """
     # With an index, something was written, and taken back.
     if _lies_there(spare + INDEX):
-        return None
-    out = -1
+        raise OSError(errno.EINVAL, "it is no spare", spare)
+    # What shows without a change is looked at first.
+    first = _look_at(spare + OUT, stem + OUT)
+    second = _look_at(spare + ERR, stem + ERR)
+    out = _open_locked(spare + OUT)
     try:
-        out, first = _take_one(spare + OUT, stem + OUT)
-        err, second = _take_one(spare + ERR, stem + ERR)
-    except OSError:  # it was pruned meanwhile, or the new run's directory is yet to be made
-        if out >= 0:
-            os.close(out)
-        return None
+        err = _open_locked(spare + ERR)
+        try:
+            _rename(spare, stem)
+        except OSError:
+            os.close(err)
+            raise
+    except OSError:
+        os.close(out)
+        raise
     return Streams(out, err, (first, second))
 
 
-def _take_one(spare: str, path: str) -> tuple[int, FileId]:
-    """Raises OSError if the file is not as new, or the name is taken: that one is somebody else's, and stays.
-
-    Somebody who has got the file without being of the run holds its lock.
-    """
+def _look_at(spare: str, path: str) -> FileId:
+    """Which file it is. Raises OSError if it is not as new, or `path` is taken: that is somebody else's."""
     found = os.lstat(spare)
-    if not _is_like_new(found) or _lies_there(path):
-        raise FileExistsError(path)
+    if not _is_like_new(found):
+        raise OSError(errno.EINVAL, "it is no spare", spare)
+    if _lies_there(path):
+        raise FileExistsError(errno.EEXIST, "the name is taken", path)
+    return found.st_dev, found.st_ino
+
+
+def _open_locked(spare: str) -> int:
+    """Raises OSError if somebody holds the lock, who has got the file without being of the run."""
     fd = os.open(spare, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.rename(spare, path)
     except OSError:
         os.close(fd)
         raise
-    return fd, (found.st_dev, found.st_ino)
+    return fd
+
+
+def _rename(spare: str, stem: str) -> None:
+    """Both or none. Raises OSError."""
+    os.rename(spare + OUT, stem + OUT)
+    try:
+        os.rename(spare + ERR, stem + ERR)
+    except OSError:
+        os.rename(stem + OUT, spare + OUT)
+        raise
+
+
+def _is_for_all(error: OSError, stem: str) -> bool:
+    """Whether any spare would meet with this: the name of the new run is taken, or there is no room for it.
+
+    That its directory is yet to be made is asked only now, since it is so once in a thousand jobs.
+    """
+    if isinstance(error, FileNotFoundError):
+        return not os.path.isdir(os.path.dirname(stem))
+    return error.errno in _FOR_ALL
 
 
 def _is_like_new(found: os.stat_result) -> bool:

@@ -3,45 +3,61 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from inturn.core.moment import MILLISECOND
 from inturn.host.logs import SUFFIXES
+from inturn.host.showing import Showing
 from inturn.owners.admit import log_of
 from inturn.owners.owner import Owner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from inturn.core.job import Job
     from inturn.owners.tools import Tools
 
-# How often new output is looked for (µs).
+# How often new output is looked for, and how long each stream may then keep us (µs).
 SHOW_EVERY = 20 * MILLISECOND
-
-_CHUNK = 1 << 16
 
 
 class Foreground(Owner):
-    """The owner of the one job of a foreground command. Descriptors 1 and 2 get its output."""
+    """The owner of the one job of a foreground command. Descriptors 1 and 2 get its output.
+
+    Whether they take it is nothing to the job: it goes on, and its output is in its log.
+    """
 
     def __init__(self, tools: Tools, fifo: int) -> None:
         super().__init__(tools, fifo)
         self._interrupts_asked = 0
         self._interrupts_heeded = 0
-        self._shown: dict[str, int] = {}
+        # One that was closed when we came may be any file by now.
+        self._showings = tuple(
+            (Showing(target), suffix)
+            for target, suffix, present in zip(
+                (1, 2), SUFFIXES, (sys.__stdout__, sys.__stderr__), strict=True
+            )
+            if present is not None
+        )
+        self._run = 1
+        self._is_behind = False
 
     def interrupt(self) -> None:
         """To be called by a signal handler: once to cancel the job, twice to kill it."""
         self._interrupts_asked += 1
 
     def watch(self) -> None:
-        """Run the job to its end, showing what it prints."""
+        """Run the job to its end, showing what it prints; then show the rest, unless interrupted."""
         (task,) = self.tasks
-        first = 1
         while self.tasks:
             self.turn()
-            # A run has written what it had to when the next one begins: the latest is shown again and again.
-            for number in range(first, task.job.runs + 1):
-                self._show(log_of(task.job.id, number))
-            first = max(task.job.runs, 1)
+            self._show(task.job)
+        while self._is_behind and self._interrupts_heeded == self._interrupts_asked:
+            self._show(task.job)
+
+    def refusal(self) -> OSError | None:
+        """Why output could not be shown. That its reader has gone is none: it has what it wanted."""
+        found = [showing.refusal for showing, _ in self._showings]
+        return next((one for one in found if one is not None and not isinstance(one, BrokenPipeError)), None)
 
     def _seek(self) -> list[int]:
         if self._interrupts_asked > self._interrupts_heeded:
@@ -50,18 +66,18 @@ class Foreground(Owner):
                 if self._interrupts_asked > 1:
                     task.kill()
             self._interrupts_heeded = self._interrupts_asked
+        if self._is_behind:
+            return [0]
         return [SHOW_EVERY] if any(task.live for task in self.tasks) else []
 
-    def _show(self, log: str) -> None:
-        for target, suffix in enumerate(SUFFIXES, start=1):
-            path = os.path.join(self._tools.directory, log + suffix)
-            try:
-                source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
-            try:
-                while data := os.pread(source, _CHUNK, self._shown.get(path, 0)):
-                    os.write(target, data)
-                    self._shown[path] = self._shown.get(path, 0) + len(data)
-            finally:
-                os.close(source)
+    def _show(self, job: Job) -> None:
+        """Show what there is by now of each run, as far as it is taken."""
+        while self._show_run(job.id) and self._run < job.runs:
+            # A run has written what it had to when the next one begins.
+            self._run += 1
+
+    def _show_run(self, job_id: int) -> bool:
+        stem = os.path.join(self._tools.directory, log_of(job_id, self._run))
+        shown = [showing.show(stem + suffix, SHOW_EVERY) for showing, suffix in self._showings]
+        self._is_behind = not all(shown)
+        return not self._is_behind

@@ -85,8 +85,19 @@ def _foreground(words: Words, context: Context) -> Result:
 
     defaults = configure.defaults(context, submission_rules(context))
     (one,) = submission.understand(words, context, defaults, supervised=True).submissions
-    job_id = run_foreground(context, one)
+    job_id, refusal = run_foreground(context, one)
     assert context.store is not None
     job = jobs.load(context.store, job_id)
     assert job is not None
-    return Result(code=status_of(context, job))
+    status = status_of(context, job)
+    if refusal is not None:
+        failed = _fail_to_show(job_id, refusal)
+        status = status or failed
+    return Result(code=status)
+
+
+def _fail_to_show(job_id: int, refusal: OSError) -> int:
+    from inturn.cli import ending
+
+    what = f"not all output of job {job_id} could be shown: {refusal.strerror}"
+    return ending.fail(InturnError("failed", what, f"It is in its log: inturn logs {job_id}"), as_json=False)

@@ -40,7 +40,7 @@ def test_supervisors_that_wait_end_when_their_store_is_removed(cli: Cli) -> None
     cli.run("run", "--wait-probe", "sleep 1000", "--probe-timeout", "1h", "--", "true").check()
     cli.run("run", "--array", "1-3", "--after", "1h", "--", "true").check()
     until(lambda: any("sleep 1000" in line for line in cli.processes().values()), "the probe")
-    assert len(cli.processes()) == 8
+    assert len(cli.processes()) == 9, "six supervisors, one that looks for three, the probe and its child"
     shutil.rmtree(cli.store)
     await_idle(cli)
     assert not cli.store.exists()

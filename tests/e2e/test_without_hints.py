@@ -78,6 +78,16 @@ def supervisors_behind_a_limit_of_one(company: Company) -> None:
     company.scene.go()
 
 
+def an_array_behind_another_job_and_a_limit(company: Company) -> None:
+    company.do("limit", "1")
+    company.do("run", *company.scene.target(UNTIL_GO))
+    company.scene.await_phase("running")
+    company.do("run", "--after-success", "1", "--array", "1-3", *company.scene.target())
+    company.do("run", "--priority", "1", *company.scene.target())
+    company.assert_all_are_told_to_be_so(6)
+    company.scene.go()
+
+
 def a_chain_of_queued_jobs_and_one_that_is_supervised(company: Company) -> None:
     worker = company.worker()
     company.do("add", *company.scene.target(UNTIL_GO))
@@ -118,6 +128,7 @@ def companies(tmp_path: Path) -> Iterator[dict[bool, Company]]:
     "workload",
     [
         supervisors_behind_a_limit_of_one,
+        an_array_behind_another_job_and_a_limit,
         a_chain_of_queued_jobs_and_one_that_is_supervised,
         jobs_that_are_acted_upon,
     ],

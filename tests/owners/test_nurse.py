@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ class Ward:
         self.other = open_store(self.directory, lambda _: None)
         self._beds, self.bed = os.pipe()
         self._fifos: dict[str, int] = {}
+        self.wakes = True
         self._nurse: Nurse | None = None
 
     def sleeper(self, token: str, **submission: Any) -> Job:
@@ -76,16 +79,25 @@ class Ward:
         return self._nurse
 
     def look(self, after: int = 10 * SECOND) -> set[str]:
-        """Let the nurse look after some time; who has been woken by that."""
+        """Let the nurse look after some time; who has been called by that, and says that it is awake."""
         self.clock.ahead += after
         self.nurse.turn()
-        return {token for token, fifo in self._fifos.items() if _was_rung(fifo)}
+        called = {token for token, fifo in self._fifos.items() if _was_rung(fifo)}
+        if self.wakes:
+            for token in called:
+                self.say_awake(token)
+        return called
+
+    def say_awake(self, token: str) -> None:
+        """As a supervisor does that has woken."""
+        os.write(self.bed, struct.pack("<I", list(self._fifos).index(token)))
 
     def close(self) -> None:
         self.store.close()
         self.other.close()
-        for fd in (*self._fifos.values(), self._beds):
-            os.close(fd)
+        for fd in (*self._fifos.values(), self._beds, self.bed):
+            with suppress(OSError):
+                os.close(fd)
 
 
 def _was_rung(fifo: int) -> bool:
@@ -220,6 +232,30 @@ def test_the_nurse_goes_when_all_are_awake_whoever_has_woken_them(ward: Ward) ->
     ward.look(0)
     assert not ward.nurse.finished()
     os.close(ward.bed)
+    ward.look()
+    ward.look()
+    assert ward.nurse.finished()
+
+
+def test_who_has_woken_by_itself_is_not_looked_after_any_more(ward: Ward) -> None:
+    for token in "ab":
+        ward.sleeper(token, delay=HOUR)
+    ward.look(0)
+    ward.say_awake("a")
+    ward.look()
+    assert ward.look(HOUR) == {"b"}
+
+
+def test_if_one_does_not_wake_when_it_is_called_the_nurse_goes_which_wakes_them_all(ward: Ward) -> None:
+    for token, delay in (("a", MINUTE), ("b", MINUTE), ("c", HOUR)):
+        ward.sleeper(token, delay=delay)
+    ward.wakes = False
+    ward.look(0)
+    assert ward.look(MINUTE) == set("ab")
+    ward.say_awake("b")
+    ward.look(SECOND)
+    assert not ward.nurse.finished()
+    ward.look(nursing.DEAF_AFTER)
     assert ward.nurse.finished()
 
 

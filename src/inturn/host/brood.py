@@ -49,9 +49,9 @@ class Nest:
     """The pipes that those who are forked share with each other, with their parent and with their nurse.
 
     Of each pair the second is the end that is written to, or held: the first tells when nobody holds it any
-    more. `shell`: who has not hatched. `voice`: who has not said that it is present. `bed`: who sleeps.
-    `word`: the parent, until it has done its part. `watch`: the parent, and then the nurse, for those who
-    sleep.
+    more. `shell`: who has not hatched. `voice`: who has not said that it is present. `bed`: who sleeps; it
+    says so when it has woken. `word`: the parent, until it has done its part. `watch`: the parent, and then
+    the nurse, for those who sleep.
     """
 
     def __init__(self) -> None:
@@ -95,17 +95,22 @@ class Nursling:
             if wake.wait([*ends, nest.done], None) == {nest.done}:
                 parent_is_done()
                 wake.wait(ends, None)
+        self._say(nest.bed)
         for fd in (nest.done, nest.unwatched, nest.bed):
             os.close(fd)
 
     def _is_in_time(self) -> bool:
         """Say that it is present; False if the parent waits no longer, or has died."""
+        in_time = self._say(self._nest.voice)
+        os.close(self._nest.voice)
+        return in_time
+
+    def _say(self, fd: int) -> bool:
+        """Write its number; returns whether anybody may read that."""
         try:
-            os.write(self._nest.voice, _NUMBER.pack(self.number))
+            os.write(fd, _NUMBER.pack(self.number))
         except BrokenPipeError:
             return False
-        finally:
-            os.close(self._nest.voice)
         return True
 
 
@@ -118,8 +123,8 @@ def hatch(
     """Fork `count` processes, each a session of its own that calls `live` and ends with it.
 
     The parent's `part` is called once all have hatched, with the descriptor for `await_present`. If it gives
-    True, those who were present may sleep, and another process calls `nurse` with a descriptor that becomes
-    readable when nobody sleeps any more; those who still do are woken when `nurse` has ended, in any way.
+    True, those who were present may sleep, and another process calls `nurse` with the descriptor for
+    `awake`; those who still sleep are woken when `nurse` has ended, in any way.
 
     Returns how many have hatched: fewer than `count` if the system refuses another process, or if one has
     died before. What the parent has loaded is frozen first: the garbage collector would otherwise write to
@@ -175,6 +180,12 @@ def await_present(voices: int) -> list[int]:
     told = b""
     while wake.wait([voices], PATIENCE) and (data := os.read(voices, _NUMBER.size * _REPORTS_AT_ONCE)):
         told += data
+    return [number for (number,) in _NUMBER.iter_unpack(told)]
+
+
+def awake(beds: int) -> list[int]:
+    """The numbers of those who have woken, once there is one; none when nobody sleeps any more."""
+    told = os.read(beds, _NUMBER.size * _REPORTS_AT_ONCE)
     return [number for (number,) in _NUMBER.iter_unpack(told)]
 
 

@@ -8,9 +8,9 @@ it dies, its sleepers are woken, and poll.
 from __future__ import annotations
 
 from inturn.core import decide
-from inturn.core.moment import MILLISECOND
+from inturn.core.moment import MILLISECOND, SECOND
 from inturn.core.transitions import holds_slots
-from inturn.host import faults, wake
+from inturn.host import brood, faults, wake
 from inturn.owners.admit import prospect
 from inturn.owners.owner import UNREAD, Owner
 from inturn.store import admissions, gates, jobs, owners, specs
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # takes some twenty microseconds for each: however much happens, the nurse is idle nearly always.
 PAUSE_FOR_EACH = 5 * MILLISECOND
 
+# Who is called and does not wake for so long (µs) cannot be called: its FIFO is gone, or hints get lost.
+DEAF_AFTER = 5 * SECOND
+
 # What is decided on a request that has to wait until somebody else does something, and is told then.
 _REFUSED = ("full", "held", "too_large", "paused")
 
@@ -43,19 +46,30 @@ class Charge:
 
 
 class Nurse(Owner):
-    """An owner of nothing. `beds` becomes readable when nobody sleeps any more; `tokens` name them all."""
+    """An owner of nothing. `beds` is for `brood.awake`; `tokens` name the sleepers, by their numbers."""
 
     def __init__(self, tools: Tools, beds: int, tokens: Sequence[str]) -> None:
         super().__init__(tools, beds)
         self._beds = beds
+        self._tokens = tokens
         self._newcomers = list(tokens)
         self._charges: list[Charge] = []
+        # Who was called and is not awake yet, with the instant from which on it passes for deaf.
+        self._called: dict[str, int] = {}
+        self._is_over = False
         self._visited_at = UNREAD
         self._visit_from = 0
 
     def finished(self) -> bool:
-        """Whether there is nobody left to look after."""
-        return not (self._newcomers or self._charges) or bool(wake.wait([self._beds], 0))
+        """Whether there is nobody left to look after, or somebody who wakes only when the nurse has gone."""
+        return self._is_over or not (self._newcomers or self._charges)
+
+    def _take_hints(self) -> None:
+        awake = {self._tokens[number] for number in brood.awake(self._beds)}
+        self._is_over = self._is_over or not awake
+        self._newcomers = [token for token in self._newcomers if token not in awake]
+        self._charges = [one for one in self._charges if one.token not in awake]
+        self._called = {token: since for token, since in self._called.items() if token not in awake}
 
     def _seek(self) -> list[int]:
         """Wake those whom something concerns; returns when that may be so again without the poll (µs)."""
@@ -70,8 +84,17 @@ class Nurse(Owner):
             else:
                 self._visit(now)
         for one in [one for one in self._charges if one.due is not None and one.due <= now.mono]:
-            self._wake(one)
-        return waits + [one.due - now.mono for one in self._charges if one.due is not None]
+            self._wake(one, now)
+        self._is_over = self._is_over or self._is_anyone_deaf(now)
+        waits += [one.due - now.mono for one in self._charges if one.due is not None]
+        return waits + [deaf - now.mono for deaf in self._called.values()]
+
+    def _is_anyone_deaf(self, now: Now) -> bool:
+        if all(now.mono < deaf for deaf in self._called.values()):
+            return False
+        if wake.wait([self._beds], 0):
+            self._take_hints()  # It may have woken just now.
+        return any(deaf <= now.mono for deaf in self._called.values())
 
     def _receive(self, token: str, now: Now) -> None:
         """Get to know a sleeper; one that has something to do is woken."""
@@ -82,7 +105,7 @@ class Nurse(Owner):
             return  # It is awake.
         if not found or found[0].phase == "submitting" or found[0].conditional:
             # Nothing was submitted to it, or that is not accepted yet, or it has to look at something itself.
-            store.wake_at_leisure([token])
+            self._call(token, now)
             return
         one = Charge(token, found[0], specs.load(store, found[0].id))
         self._charges.append(one)
@@ -90,7 +113,7 @@ class Nurse(Owner):
         if wanted == "request" and not self._is_its_turn(one):
             return
         if wanted != "sleep":
-            self._wake(one)
+            self._wake(one, now)
 
     def _visit(self, now: Now) -> None:
         """Find out whom a change of the store concerns."""
@@ -99,17 +122,17 @@ class Nurse(Owner):
         in_line = []
         for one in list(self._charges):
             if not jobs.is_at(self._tools.store, one.job):
-                self._see_off(one)
+                self._see_off(one, now)
                 continue
             wanted = self._next_step(one, now)
             if wanted == "request":
                 in_line.append(one)
             elif wanted != "sleep":
-                self._wake(one)
+                self._wake(one, now)
         # Who stands behind the first of them has nothing to do before that one has.
         first = min(in_line, key=lambda one: admissions.request_of(one.job).place, default=None)
         if first is not None and self._is_its_turn(first):
-            self._wake(first)
+            self._wake(first, now)
         faults.point("nurse.visited")
 
     def _next_step(self, one: Charge, now: Now) -> str:
@@ -124,17 +147,21 @@ class Nurse(Owner):
         decision = prospect(self._tools.store, one.job)
         return decision is None or decision.reason not in _REFUSED
 
-    def _see_off(self, one: Charge) -> None:
+    def _see_off(self, one: Charge, now: Now) -> None:
         """Its job has changed: it is woken, unless it runs that already."""
         fresh = jobs.load(self._tools.store, one.job.id)
         if fresh is not None and fresh.owner == one.job.owner and holds_slots(fresh):
             self._charges.remove(one)
         else:
-            self._wake(one)
+            self._wake(one, now)
 
-    def _wake(self, one: Charge) -> None:
+    def _wake(self, one: Charge, now: Now) -> None:
         self._charges.remove(one)
-        self._tools.store.wake_at_leisure([one.token])
+        self._call(one.token, now)
+
+    def _call(self, token: str, now: Now) -> None:
+        self._called[token] = now.mono + DEAF_AFTER
+        self._tools.store.wake_at_leisure([token])
 
     def _after_a_jump(self) -> None:
         super()._after_a_jump()

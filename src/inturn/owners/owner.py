@@ -116,7 +116,7 @@ class Owner:
         # Before the store is looked at: a hint that comes later wakes us again.
         if self._hinted:
             self._hinted = False
-            wake.drain(self._fifo)
+            self._take_hints()
         if self._is_cut_off():
             self._wind_up()
         self._failed = False
@@ -140,6 +140,9 @@ class Owner:
     def _after_a_jump(self) -> None:
         """Others may not know that their time has come."""
         self._reminded_at = UNREAD
+
+    def _take_hints(self) -> None:
+        wake.drain(self._fifo)
 
     def _work(self) -> list[int]:
         """Do what can be done; returns the times until there may be more (µs)."""

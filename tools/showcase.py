@@ -12,7 +12,7 @@ from inturn.core.job import Job, Run
 from inturn.core.moment import MINUTE, SECOND, Now, Stopwatch
 from inturn.core.spec import Spec, Submission, WantedEdge
 from inturn.core.transitions import Event
-from inturn.host import locks, paths
+from inturn.host import locks, paths, store_dir
 from inturn.host.logs import Sampler, open_streams
 from inturn.owners.admit import log_of
 from inturn.service import capacity, intake
@@ -37,7 +37,7 @@ class Showcase:
         self.directory = directory
         self._elapsed = 0
         self._locks: list[int] = []
-        paths.create_store_dirs(directory)
+        store_dir.create_store_dirs(directory)
         self._store = open_store(directory, lambda _: None)
         self.context = Context(directory, self._store, self.now, "", "", (), lambda _: None)
         try:

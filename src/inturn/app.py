@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from inturn.core.spec import Submission
-    from inturn.host.paths import State
+    from inturn.host.store_dir import State
     from inturn.owners.recover import Finding
     from inturn.owners.worker import Orders
     from inturn.service.context import Context
@@ -43,9 +43,9 @@ def begin(directory: str | None, create: bool, ahead: bool) -> Beginning:
     already: of all that this takes, it takes longest. Raises InturnError `store_unusable` or
     `submission_failed`.
     """
-    from inturn.host import paths
+    from inturn.host import store_dir
 
-    path = paths.resolve_store(directory or paths.default_store_dir(os.environ))
+    path = store_dir.resolve_store(directory or store_dir.default_store_dir(os.environ))
     state, warnings = _prepare(path, create)
     begun = Beginning(path, state, warnings, supervisor_command())
     if state != "present" or not ahead:
@@ -108,9 +108,9 @@ def _open(path: str, create: bool) -> Store:
 def _prepare(path: str, create: bool) -> tuple[State, list[str]]:
     """Check the directory of the store, or create it; returns what was there before, and warnings."""
     from inturn.errors import InturnError
-    from inturn.host import paths
+    from inturn.host import store_dir
 
-    state = paths.store_state(path)
+    state = store_dir.store_state(path)
     if state == "damaged":
         raise InturnError(
             "store_unusable",
@@ -120,8 +120,8 @@ def _prepare(path: str, create: bool) -> tuple[State, list[str]]:
     if state != "present":
         if not create:
             return state, []
-        paths.create_store_dirs(path)
-    return state, paths.check_store_dir(path)
+        store_dir.create_store_dirs(path)
+    return state, store_dir.check_store_dir(path)
 
 
 def supervisor_command() -> tuple[str, ...]:

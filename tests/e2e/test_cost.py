@@ -61,6 +61,7 @@ inturn.store.transaction: the one helper
 """
 
 ANY_COMMAND = """
+inturn.host.store_dir: where the store is, and whether it is safe
 errno: which error of the system it was
 inturn.app: puts the parts together
 inturn.cli.ending: what is said if it fails, the exit codes, and what becomes of its output
@@ -126,7 +127,8 @@ inturn.host.detach: starts processes
 inturn.host.faults: crash points
 inturn.host.locks: proof of life
 inturn.host.mounts: whether the store is on a network file system
-inturn.host.paths: where the store is, and whether it is safe
+inturn.host.paths: the store's files
+inturn.host.store_dir: where the store is, and whether it is safe
 inturn.service: the package
 inturn.service.standby: the supervisor that waits
 """
@@ -154,6 +156,7 @@ inturn.engines.local: starts the run
 inturn.engines.orphans: whom it has left
 inturn.engines.process: watches it
 inturn.engines: the package
+inturn.host.descriptors: keeps some free
 inturn.host.detach: the descriptors that a supervisor is given
 inturn.host.diary: where it says what it died of
 inturn.host.faults: crash points

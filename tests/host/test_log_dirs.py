@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from inturn.host import log_dirs, paths
+from inturn.host import log_dirs, store_dir
 from inturn.owners.admit import log_of
 
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     """The place of the logs of a new store."""
-    paths.create_store_dirs(str(tmp_path / "store"))
+    store_dir.create_store_dirs(str(tmp_path / "store"))
     return tmp_path / "store" / "logs"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inturn.host import clock, locks, paths, premises
+from inturn.host import clock, locks, paths, premises, store_dir
 
 LONG_AGO = 1_000_000_000
 
@@ -13,7 +13,7 @@ LONG_AGO = 1_000_000_000
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     directory = str(tmp_path / "store")
-    paths.create_store_dirs(directory)
+    store_dir.create_store_dirs(directory)
     return directory
 
 

@@ -15,7 +15,7 @@ from inturn.core.spec import Submission
 from inturn.engines.base import Launch
 from inturn.engines.local import LocalEngine
 from inturn.engines.process import LocalRun
-from inturn.host import clock, identity, paths, spawn, wake
+from inturn.host import clock, identity, paths, spawn, store_dir, wake
 from inturn.owners import supervisor
 from inturn.owners.owner import Owner
 from inturn.owners.task import Task
@@ -76,7 +76,7 @@ class Life:
     ) -> None:
         self.root = root
         self.directory = str(root / "store")
-        paths.create_store_dirs(self.directory)
+        store_dir.create_store_dirs(self.directory)
         self.clock = Clock()
         self.engine = Meddled()
         self.store = self.connect()

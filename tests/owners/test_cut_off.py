@@ -14,7 +14,7 @@ from inturn.core.job import Condition
 from inturn.core.moment import MINUTE, Deadline
 from inturn.core.retry import Policy
 from inturn.errors import InturnError
-from inturn.host import paths
+from inturn.host import store_dir
 from inturn.owners.owner import LOOK_FOR_STORE_EVERY
 from inturn.store import owners
 from tests.e2e.harness import until
@@ -42,7 +42,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 def replace_store(life: Life) -> None:
     """Move the store away and put another, which has no jobs, in its place; the owner looks again soon."""
     os.rename(life.directory, life.root / "elsewhere")
-    paths.create_store_dirs(life.directory)
+    store_dir.create_store_dirs(life.directory)
     life.connect().close()
     life.clock.ahead += LOOK_FOR_STORE_EVERY
 

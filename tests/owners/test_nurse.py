@@ -14,7 +14,7 @@ import pytest
 from inturn.core.job import Condition, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND
 from inturn.engines.local import LocalEngine
-from inturn.host import paths, wake
+from inturn.host import paths, store_dir, wake
 from inturn.owners import nurse as nursing
 from inturn.owners.nurse import Nurse
 from inturn.owners.tools import Tools
@@ -40,7 +40,7 @@ class Ward:
     def __init__(self, root: Path) -> None:
         self.clock = Clock()
         self.directory = str(root / "store")
-        paths.create_store_dirs(self.directory)
+        store_dir.create_store_dirs(self.directory)
         self.store = open_store(self.directory, wake.ringer(self.directory))
         # Whoever changes the store and dies before anybody is told.
         self.other = open_store(self.directory, lambda _: None)

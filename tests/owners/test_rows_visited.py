@@ -23,7 +23,7 @@ from inturn.core.moment import HOUR
 from inturn.engines.base import Launch
 from inturn.engines.local import LocalEngine
 from inturn.engines.process import LocalRun
-from inturn.host import paths, wake
+from inturn.host import paths, store_dir, wake
 from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
 from inturn.store import overdue, owners, settings
@@ -211,7 +211,7 @@ def shops(
     made = {}
     for crowded, template in templates.items():
         directory = tmp_path / template.parent.name
-        paths.create_store_dirs(str(directory))
+        store_dir.create_store_dirs(str(directory))
         shutil.copyfile(template, directory / DATABASE)
         made[crowded] = Shop(directory, request.param)
         with made[crowded].store.writing():

@@ -21,7 +21,7 @@ from inturn.core.retry import Policy
 from inturn.core.spec import Submission, WantedCondition
 from inturn.core.transitions import Event
 from inturn.engines.local import LocalEngine
-from inturn.host import clock, identity, locks, paths, wake
+from inturn.host import clock, identity, locks, paths, store_dir, wake
 from inturn.owners import recover
 from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
@@ -40,7 +40,7 @@ class Workshop:
         self.root = root
         self.clock = Clock()
         self.directory = str(root / "store")
-        paths.create_store_dirs(self.directory)
+        store_dir.create_store_dirs(self.directory)
         self.store = open_store(self.directory, lambda _: None)
         self.other = open_store(self.directory, lambda _: None)
         self._lock, me = self.register("worker")

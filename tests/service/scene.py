@@ -9,7 +9,7 @@ from inturn.core import transitions
 from inturn.core.job import Job, Run
 from inturn.core.spec import Spec, Submission, WantedEdge
 from inturn.core.transitions import Event
-from inturn.host import clock, paths
+from inturn.host import clock, store_dir
 from inturn.host.logs import Sampler, Streams, open_streams
 from inturn.service import intake
 from inturn.service.context import Context
@@ -23,8 +23,8 @@ class Scene:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        if paths.store_state(str(directory)) != "present":
-            paths.create_store_dirs(str(directory))
+        if store_dir.store_state(str(directory)) != "present":
+            store_dir.create_store_dirs(str(directory))
         self.rung: list[str] = []
         self.notices: list[str] = []
         self.store = open_store(str(directory), self.rung.extend)

@@ -19,7 +19,7 @@ from inturn.core.job import Edge, Job
 from inturn.core.layout import DATABASE
 from inturn.core.moment import SECOND
 from inturn.core.spec import Spec
-from inturn.host import faults, paths
+from inturn.host import faults, store_dir
 from inturn.owners import owner as owner_module
 from inturn.owners import recover
 from inturn.service import acting, nursery, relaunch
@@ -57,7 +57,7 @@ class Machine:
     def __init__(self, directory: str, template: str, rng: Random) -> None:
         self.directory = directory
         self.path = os.path.join(directory, DATABASE)
-        paths.create_store_dirs(directory)
+        store_dir.create_store_dirs(directory)
         shutil.copyfile(template, self.path)
         self.rng = rng
         self.clock = Clock()

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from inturn import app
 from inturn.errors import unknown_commit
-from inturn.host import paths, trouble
+from inturn.host import store_dir, trouble
 from inturn.store.transaction import CommitUnknown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Connection:
     """
 
     def __init__(self, directory: str | None, config: str | None) -> None:
-        self.directory = paths.resolve_store(directory or paths.default_store_dir(os.environ))
+        self.directory = store_dir.resolve_store(directory or store_dir.default_store_dir(os.environ))
         self.config = None if config is None else os.path.abspath(config)
         self._context: Context | None = None
         self._lock = threading.RLock()

@@ -68,7 +68,7 @@ def behind(there: Iterable[int], last: int) -> list[int]:
     """The directories of logs, by number, that no job yet to come will use; `last` is the last id ever given.
 
     Ids are never used again: once they are behind they stay so. The newest of all is left out: a store whose
-    database was lost would pass for a new one if there were no trace of logs (`host.paths.store_state`).
+    database was lost would pass for a new one if there were no trace of logs (`host.store_dir.store_state`).
     """
     return [number for number in sorted(there)[:-1] if number < last // JOBS_PER_DIRECTORY]
 

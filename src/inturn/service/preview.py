@@ -14,7 +14,7 @@ from inturn.core.environment import job_environment
 from inturn.core.explain import explain
 from inturn.core.job import Condition
 from inturn.core.views import Dossier, as_of
-from inturn.host import paths
+from inturn.host import store_dir
 from inturn.service import configure
 from inturn.service.defaults import submission_rules
 from inturn.service.facts import Gatherer
@@ -72,7 +72,7 @@ def preview(context: Context, submissions: Sequence[Submission]) -> list[Preview
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="inturn-") as directory:
-        paths.create_store_dirs(directory)
+        store_dir.create_store_dirs(directory)
         store = open_store(directory, _ring_nobody)
         try:
             return _preview(context._replace(directory=directory, store=store), store, submissions)

@@ -168,3 +168,16 @@ def test_a_time_of_day_has_come_at_the_next_poll_after_the_wall_clock_was_put_fo
     life.clock.jumped += HOUR
     life.owner.turn()
     assert life.job.phase != "queued"
+
+
+@pytest.mark.parametrize("draw", [0.0, 0.25, 0.99])
+def test_those_who_have_come_together_look_at_different_times(
+    begin: Begin, naps: list[int], draw: float
+) -> None:
+    life = behind_an_older_one(begin)
+    life.owner._tools = life.owner._tools._replace(draw=lambda: draw)
+    register_crowd(life)
+    life.owner.turn()
+    interval = poll_interval(CROWD + 2)
+    assert abs(naps[-1] - draw * interval) < SECOND // 10
+    assert interval * 9 // 10 <= life.owner._until_poll() <= interval * 11 // 10, "then each keeps to it"

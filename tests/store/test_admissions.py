@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inturn.core.admission import STORE, Capacity, Request, decide
+from inturn.core.held import Lane
 from inturn.core.job import IN_LINE, SILENT, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND, Now, after
 from inturn.core.transitions import Event
-from inturn.store import admissions, due, owners
+from inturn.store import admissions, due, held, owners
 from inturn.store.admissions import PATIENCE
 from inturn.store.db import Store
 from tests.builders import (
@@ -455,3 +456,51 @@ def test_a_request_is_a_place_in_line_and_what_is_asked_for(store: Store) -> Non
         job, _ = supervised(store, pool="gpu", slots=2, priority=7)
     assert admissions.request_of(job) == Request(job.id, 7, START.wall, 2, "gpu", 0, 0)
     assert after(START, 0).wall == job.due.wall
+
+
+# Who is told.
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_when_the_last_limit_is_lifted_all_are_told_that_may_be_admitted(
+    store: Store, ring: Ring, count: int
+) -> None:
+    with store.writing():
+        limit(store, 1)
+        holder, *_ = [supervised(store, str(number))[0] for number in range(count + 1)]
+        admit(store, holder)
+        supervised(store, "paused", pool="gpu")
+        held.hold(store, Lane("pool", "gpu"), START)
+    ring.told.clear()
+    with store.writing():
+        store.execute("DELETE FROM pools")
+        admissions.wake_admissible(store, START)
+    assert set().union(*ring.told) == {str(number + 1) for number in range(count)}
+
+
+def test_when_a_limit_is_raised_the_first_is_told_who_has_the_next_one_told(store: Store, ring: Ring) -> None:
+    with store.writing():
+        limit(store, 1)
+        holder, *_ = [supervised(store, str(number))[0] for number in range(5)]
+        admit(store, holder)
+    ring.told.clear()
+    with store.writing():
+        store.execute("UPDATE pools SET slots = 3")
+        admissions.wake_admissible(store, START)
+    assert set().union(*ring.told) == {"1"}
+
+
+def test_of_jobs_that_are_queued_at_once_as_many_idle_workers_are_told_as_can_be_busy_with_them(
+    store: Store, ring: Ring
+) -> None:
+    with store.writing():
+        for number in range(5):
+            owner = add_owner(store, f"worker {number}", "worker")
+            store.execute("UPDATE owners SET accepting = 1 WHERE id = ?", (owner,))
+            store.execute("INSERT INTO worker_queues (owner, queue) VALUES (?, 'default')", (owner,))
+        for _ in range(3):
+            add_job(store)
+    ring.told.clear()
+    with store.writing():
+        admissions.wake_admissible(store, START)
+    assert len(set().union(*ring.told)) == 3

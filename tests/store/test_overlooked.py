@@ -60,6 +60,17 @@ def test_a_worker_with_a_free_place_is_told_of_a_job_in_its_queue(store: Store) 
     assert admissions.overlooked(store, 0, START) == ["worker"]
 
 
+def test_as_many_workers_are_told_as_there_are_jobs_for_them(store: Store) -> None:
+    with store.writing():
+        for number in range(5):
+            owner = add_owner(store, f"worker {number}", "worker")
+            store.execute("UPDATE owners SET accepting = 1 WHERE id = ?", (owner,))
+            store.execute("INSERT INTO worker_queues (owner, queue) VALUES (?, 'default')", (owner,))
+        for _ in range(3):
+            add_job(store)
+    assert len(set(admissions.overlooked(store, 0, START))) == 3
+
+
 def test_nobody_is_told_of_what_is_not_due_or_is_paused(store: Store) -> None:
     with store.writing():
         supervised(store, "late", delay=HOUR)

@@ -49,6 +49,7 @@ class Owner:
         self._interval = BASE_INTERVAL
         self._counted_at = -COUNT_EVERY
         self._uncounted = False
+        self._is_to_scatter = False
         # What the store was like at the last round: its version, and our own changes before that round.
         self._looked_at = (UNREAD, UNREAD)
         # The version at which we have last looked for others that were not told, and from when on to do so.
@@ -80,12 +81,20 @@ class Owner:
         wait = self._due - self._tools.now().mono
         watched = []
         if not self._failed:
-            wait = min(wait, jittered(self._interval, self._tools.draw()))
+            wait = min(wait, self._until_poll())
             watched = [fd for task in self.tasks for fd in task.descriptors()]
         ready = wake.wait([self._fifo, *watched, *extra], max(wait, 0))
         self._told = bool(ready)
         self._hinted = self._fifo in ready
         return ready.intersection(extra)
+
+    def _until_poll(self) -> int:
+        """How long to sleep at most (µs): an interval, but the first time any part of it."""
+        draw = self._tools.draw()
+        if not self._is_to_scatter:
+            return jittered(self._interval, draw)
+        self._is_to_scatter = False
+        return int(draw * self._interval)
 
     def _is_quiet(self) -> bool:
         """Whether nothing can have come up since the last round: most polls of a crowd end here.
@@ -231,10 +240,15 @@ class Owner:
         if not self._uncounted:
             crowd = owners.count_live(self._tools.store)
             self._tools.store.expect(crowd)
-            self._interval = poll_interval(self._sharers(crowd))
             self._counted_at = now
-            # When a crowd has gone, those that are left have to look in its place.
-            self._look_at = min(self._look_at, now + self._between_looks())
+            before, self._interval = self._interval, poll_interval(self._sharers(crowd))
+            if self._interval > before * 11 // 10:
+                # Those who have come at the same time would all look at the same time, and nobody else.
+                self._is_to_scatter = True
+                self._look_at = now + int(self._tools.draw() * self._between_looks())
+            else:
+                # When a crowd has gone, those that are left have to look in its place.
+                self._look_at = min(self._look_at, now + self._between_looks())
 
     def _sharers(self, crowd: int) -> int:
         """How many of all the owners look at the store as we do."""

@@ -21,7 +21,9 @@ else:
 # An owner that has left an offer unanswered for so long (µs) does not compete until it shows up again.
 PATIENCE = 10 * SECOND
 
-# Where nothing is limited: of requests that are alike, how many are told at once that they may be admitted.
+# Where nothing is limited, whoever is admitted tells nobody else. So of requests that are alike many are told
+# at once: by somebody who lifts a limit, say; and by somebody who only happens to look.
+TOLD_AT_ONCE = 1000
 REMINDED_AT_ONCE = 16
 
 # At or after, not after: SQLite looks for the first row at or after such a tuple, whatever the comparison is,
@@ -36,6 +38,14 @@ _HEAD = """
 _LIMITED = """
     SELECT 1 FROM pools WHERE slots IS NOT NULL OR devices <> ''
     UNION ALL SELECT 1 FROM worker_queues WHERE ceiling IS NOT NULL LIMIT 1
+"""
+
+# Workers of a queue who would claim now, as many as asked for.
+_FREE_WORKERS = """
+    SELECT token FROM owners JOIN worker_queues ON worker_queues.owner = owners.id
+    WHERE worker_queues.queue = ? AND accepting AND gone_at IS NULL
+        AND (SELECT count(*) FROM admissions WHERE admissions.owner = owners.id) < places
+    LIMIT ?
 """
 
 # What is decided on a request in a queue or pool that is paused.
@@ -279,7 +289,9 @@ def wake_admissible(store: Store, now: Now, me: int | None = None, come: bool = 
         if request.job_id not in offered:
             _withdraw_offer(store, request.job_id)
     if offered:
-        store.wake(_owner_tokens(store, offered))
+        # What an owner itself commits lets in one after the other: each looks for the next one.
+        at_once = 1 if room.limits or me is not None else TOLD_AT_ONCE
+        store.wake(token for job_id in offered for token in _takers(store, job_id, at_once))
     else:
         store.wake_at_leisure(_supervisor_of_next(store, competing))
 
@@ -292,18 +304,33 @@ def overlooked(store: Store, me: int, now: Now) -> list[str]:
     has come and nobody has brought them into the line, the first of those are named, which do that for all.
     """
     with store.reading():
-        ids = due.unpromoted(store, now, REMINDED_AT_ONCE)
+        tokens = _owner_tokens(store, due.unpromoted(store, now, REMINDED_AT_ONCE))
         if store.row("SELECT 1 FROM jobs WHERE in_line = 1") is not None:
             room, competing = view(store)
             at_once = 1 if room.limits else REMINDED_AT_ONCE
             for request in admissible(competing, room):
-                ids += _first_alike(store, request, at_once)
+                tokens += _takers(store, request.job_id, at_once)
         mine = {token for (token,) in store.execute("SELECT token FROM owners WHERE id = ?", (me,))}
-        return [token for token in _owner_tokens(store, ids) if token not in mine]
+        return [token for token in tokens if token not in mine]
 
 
-def _first_alike(store: Store, request: Request, count: int) -> list[int]:
-    """A request that stands first in its class and those that follow it, `count` in all."""
+def _takers(store: Store, head: int, at_most: int) -> list[str]:
+    """Who would take the slots of the first request of a class, and of those that follow it.
+
+    These are their supervisors, or workers of their queue: of those no more than there are requests.
+    """
+    tokens = _owner_tokens(store, [head])
+    if at_most == 1 or not tokens:
+        return tokens
+    (queue,) = store.row("SELECT queue FROM jobs WHERE id = ?", (head,))
+    if not queue:
+        return _owner_tokens(store, _first_alike(store, head, at_most))
+    free = [token for (token,) in store.execute(_FREE_WORKERS, (queue, at_most))]
+    return free[: len(_first_alike(store, head, len(free)))]
+
+
+def _first_alike(store: Store, head: int, count: int) -> list[int]:
+    """The first request of a class and those that follow it, `count` in all."""
     found = store.execute(
         """
         SELECT id FROM jobs
@@ -311,7 +338,7 @@ def _first_alike(store: Store, request: Request, count: int) -> list[int]:
             = (SELECT pool, queue, throttle, slots FROM jobs WHERE id = ?)
         ORDER BY priority DESC, next_run_at, id LIMIT ?
         """,
-        (request.job_id, count),
+        (head, count),
     )
     return [job_id for (job_id,) in found]
 
@@ -348,17 +375,10 @@ def _owner_tokens(store: Store, job_ids: list[int]) -> list[str]:
     tokens = []
     for job_id in job_ids:
         row = store.row(
-            """
-            SELECT CASE WHEN queue = '' THEN (SELECT token FROM owners WHERE owners.id = jobs.owner)
-                ELSE (SELECT token FROM owners JOIN worker_queues ON worker_queues.owner = owners.id
-                    WHERE worker_queues.queue = jobs.queue AND accepting AND gone_at IS NULL
-                        AND (SELECT count(*) FROM admissions WHERE admissions.owner = owners.id) < places
-                    LIMIT 1)
-                END
-            FROM jobs WHERE id = ?
-            """,
-            (job_id,),
+            "SELECT token, queue FROM jobs LEFT JOIN owners ON owners.id = owner WHERE jobs.id = ?", (job_id,)
         )
+        if row is not None and row[1]:
+            row = store.row(_FREE_WORKERS, (row[1], 1))
         if row is not None and row[0] is not None:
             tokens.append(row[0])
     return tokens

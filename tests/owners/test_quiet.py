@@ -128,7 +128,7 @@ def test_when_a_crowd_has_gone_those_that_are_left_look_as_often_as_a_few(
     disband_crowd(life)
     life.owner.turn()
     assert naps[-1] <= poll_interval(3) * 11 // 10
-    assert life.owner._look_around()[0] <= owners.RENEW_EVERY * 11 // 10
+    assert life.owner._look_at - life.clock().mono <= owners.RENEW_EVERY * 11 // 10
 
 
 def test_a_crowd_that_has_gone_is_missed_though_it_was_counted_just_now(
@@ -179,5 +179,5 @@ def test_those_who_have_come_together_look_at_different_times(
     register_crowd(life)
     life.owner.turn()
     interval = poll_interval(CROWD + 2)
-    assert abs(naps[-1] - draw * interval) < SECOND // 10
+    assert abs(naps[-1] - (0.5 + draw) * interval) < SECOND // 10
     assert interval * 9 // 10 <= life.owner._until_poll() <= interval * 11 // 10, "then each keeps to it"

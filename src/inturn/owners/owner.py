@@ -89,12 +89,12 @@ class Owner:
         return ready.intersection(extra)
 
     def _until_poll(self) -> int:
-        """How long to sleep at most (µs): an interval, but the first time any part of it."""
+        """How long to sleep at most (µs): an interval; the first time from a half of it to one and a half."""
         draw = self._tools.draw()
         if not self._is_to_scatter:
             return jittered(self._interval, draw)
         self._is_to_scatter = False
-        return int(draw * self._interval)
+        return self._interval // 2 + int(draw * self._interval)
 
     def _is_quiet(self) -> bool:
         """Whether nothing can have come up since the last round: most polls of a crowd end here.
@@ -105,6 +105,8 @@ class Owner:
         """
         now = self._tools.now()
         if self._told or now.mono >= self._due or self._has_jumped(now) or self._is_cut_off():
+            return False
+        if self._is_to_look(now):
             return False
         if self._uncounted or any(task.yields for task in self.tasks):
             return False
@@ -323,7 +325,8 @@ class Owner:
 
     def _keep_up(self) -> list[int]:
         """Measure the logs of live runs and renew the lease; returns when to do so again."""
-        waits = self._look_around()
+        self._look_around()
+        waits = []
         now = self._tools.now()
         if any(task.live for task in self.tasks):
             if now.mono >= self._sample_at:
@@ -345,22 +348,22 @@ class Owner:
             since = self._renewed_at
         return since + owners.RENEW_EVERY - now.mono
 
-    def _look_around(self) -> list[int]:
-        """Every so often, see whether somebody has died who is in the way; returns when to do so again.
+    def _is_to_look(self, now: Now) -> bool:
+        """Whether to see if somebody has died who is in the way: at a poll, but not at each.
 
         Only those look who wait for slots, and workers: a job that runs is held up by nobody.
         """
-        if self._cut_off or not self._waits_for_others():
-            return []
+        return now.mono >= self._look_at and not self._cut_off and self._waits_for_others()
+
+    def _look_around(self) -> None:
         now = self._tools.now()
-        if now.mono >= self._look_at:
+        if self._is_to_look(now):
             tools = self._tools
             self._look_at = now.mono + self._between_looks()
             if vigil.anyone_dead(tools.store, tools.directory, now, tools.draw()):
                 tools.bury_the_dead()
                 # What was theirs shows in no version that others have made.
                 self._look_afresh()
-        return [self._look_at - now.mono]
 
     def _waits_for_others(self) -> bool:
         return any(task.job.phase in ("queued", "waiting") for task in self.tasks)

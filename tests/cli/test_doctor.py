@@ -77,6 +77,19 @@ def test_a_directory_that_was_removed_is_found_and_made_again(cli: Cli, name: st
     assert stat.S_IMODE((cli.store / name).stat().st_mode) == 0o700
 
 
+def test_copies_of_an_upgrade_that_was_killed_are_found_and_removed_and_whole_ones_stay(cli: Cli) -> None:
+    cli.run("add", "--", "true").check()
+    whole = cli.store / "inturn.db.backup-1001"
+    for suffix in ("", ".0123456789abcdef", ".0123456789abcdef-journal", ".fedcba9876543210"):
+        whole.with_name(whole.name + suffix).touch()
+    (told,) = examined(cli)["files"]
+    assert told == "note: 2 copies of the database were begun by an upgrade that was killed"
+    repaired = cli.run("doctor", "--repair", "--json").check().data["repaired"]
+    assert "removed 2 unfinished copies of the database" in repaired
+    assert list(cli.store.glob("*backup*")) == [whole]
+    assert "files" not in examined(cli)
+
+
 # --- the database
 
 

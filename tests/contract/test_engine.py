@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inturn.engines.base import StartFailed
+from inturn.engines.base import OutOfResources, StartFailed
 from inturn.engines.local import LocalEngine
 from inturn.host import logs
 from tests.e2e.harness import until
@@ -271,6 +271,7 @@ def test_two_runs_of_one_owner_are_told_apart(bench: Bench) -> None:
 def refused(bench: Bench, run: Callable[[], Running]) -> tuple[str, str]:
     with pytest.raises(StartFailed) as failure:
         run()
+    assert not isinstance(failure.value, OutOfResources), "it is the job's own fault"
     assert list(bench.logs.iterdir()) == [], "a log remains of what was never started"
     return failure.value.reason, failure.value.message
 

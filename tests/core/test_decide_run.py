@@ -248,6 +248,79 @@ def test_a_run_that_had_ended_before_its_worker_had_to_stop_is_not_repeated_for_
     assert (event.kind, event.outcome) == ("ended", "success")
 
 
+REPEATABLE = Policy(run_limit=2, failure_limit=2)
+
+
+@pytest.mark.parametrize(
+    ("ended", "policy", "kind", "outcome", "reason"),
+    [
+        (SUCCESS, None, "ended", "success", None),
+        (FAILURE, None, "ended", "failure", "failure_limit"),
+        (KILLED, None, "ended", "failure", "failure_limit"),
+        (FAILURE, REPEATABLE, "repeated", None, "failure"),
+        (SUCCESS, Policy(success_target=2, run_limit=None), "repeated", None, "success"),
+        (Ended(None, None), None, "lost", "lost", "owner_died"),
+    ],
+)
+def test_a_run_that_ended_before_its_worker_told_it_to_stop_ends_as_if_its_worker_need_not_stop(
+    ended: Ended, policy: Policy | None, kind: str, outcome: str | None, reason: str | None
+) -> None:
+    spec = make_spec(policy, max_crashes=0)
+    job = stopping("requeued", queue="gpu", owner=4)
+    event = conclusion(during(job, spec, sight=Sight(ended)))
+    assert (event.kind, event.outcome, event.reason) == (kind, outcome, reason)
+    assert event == conclusion(during(make_job("running", queue="gpu", owner=4), spec, sight=Sight(ended)))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"term_at": START.mono},
+        {"term_at": START.mono, "kill_at": START.mono},
+        {"kill_at": START.mono},
+        {"told_before": True},
+    ],
+    ids=lambda told: "+".join(told),
+)
+@pytest.mark.parametrize("ended", [SUCCESS, FAILURE, KILLED, Ended(None, None)])
+def test_a_run_that_may_have_been_told_to_stop_for_its_workers_sake_is_repeated_however_it_ended(
+    ended: Ended, told: dict[str, Any]
+) -> None:
+    event = conclusion(during(stopping("requeued", queue="gpu", owner=4), sight=Sight(ended, **told)))
+    assert (event.kind, event.to, event.reason) == ("repeated", "queued", "requeued")
+    assert event.run is not None
+    assert event.run.outcome == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [("cancelled", "cancelled"), ("job_timeout", "timed_out"), ("run_timeout", "timed_out")],
+)
+@pytest.mark.parametrize("ended", [SUCCESS, FAILURE])
+def test_any_other_stop_tells_what_became_of_a_run_whether_or_not_it_was_told(
+    ended: Ended, reason: str, outcome: str
+) -> None:
+    assert conclusion(during(stopping(reason), sight=Sight(ended))).outcome == outcome
+
+
+def test_what_a_run_left_that_ended_before_its_worker_told_it_to_stop_is_ended_and_its_result_kept() -> None:
+    job = stopping("requeued", queue="gpu", owner=4)
+    left = Sight(SUCCESS, leftovers=True)
+    found = conclusion(during(job, sight=left))
+    assert (found.kind, found.run and found.run.outcome) == ("leftovers_found", "success")
+    job = transitions.apply(job, found, START).after
+    assert during(job, run=found.run, sight=left) == Step("terminate")
+    gone = Sight(SUCCESS, term_at=START.mono)
+    event = conclusion(during(job, run=found.run, sight=gone, now=later(SECOND)))
+    assert (event.kind, event.outcome, event.run) == ("ended", "success", None)
+
+
+def test_a_run_that_was_to_be_put_back_and_is_gone_with_its_owner_is_put_back() -> None:
+    job = stopping("requeued", queue="gpu", owner=4)
+    event = lose(job, make_spec(max_crashes=0), running(make_run()), False, START, DRAW)
+    assert (event.kind, event.to, event.reason) == ("repeated", "queued", "requeued")
+
+
 # A target that is paused.
 
 
@@ -360,3 +433,37 @@ def test_a_run_that_was_never_started_is_withdrawn_unless_the_job_was_to_end(
     assert (event.kind, event.to, event.outcome, event.due) == ("withdrawn", target, outcome, None)
     assert event.run is not None
     assert event.run.outcome == "cancelled"
+
+
+@pytest.mark.parametrize("queue", ["", "gpu"])
+def test_a_run_for_which_something_was_lacking_leaves_no_trace_but_a_pause_before_its_old_place(
+    queue: str,
+) -> None:
+    waiting = make_job("queued", queue=queue, due=Deadline(START.wall - HOUR), attempts=2, runs=2, failures=2)
+    run = make_run(waiting, number=3, attempt=3)
+    admitted = transitions.Event("admitted", "starting", run=run, owner=waiting.owner or 4)
+    job = transitions.apply(waiting, admitted, START).after
+    event = withdraw(job, run, START, "there were no processes", "out_of_resources", 4 * SECOND)
+    back = transitions.apply(job, event, START).after
+    assert (back.phase, back.attempts, back.successes, back.failures, back.crashes) == ("queued", 2, 0, 2, 0)
+    assert (back.due.wall, back.due.remaining(START), back.in_line) == (waiting.due.wall, 4 * SECOND, 0)
+    assert back.due.reached(later(4 * SECOND))
+    assert event.run is not None
+    assert (event.run.outcome, event.run.failure) == ("cancelled", "out_of_resources")
+    assert event.run.diagnostic == "there were no processes"
+
+
+@pytest.mark.parametrize(
+    ("reason", "target", "outcome"),
+    [
+        ("requeued", "queued", None),
+        ("cancelled", "completed", "cancelled"),
+        ("job_timeout", "completed", "timed_out"),
+    ],
+)
+def test_a_stop_that_was_asked_for_outweighs_that_something_was_lacking(
+    reason: str, target: str, outcome: str | None
+) -> None:
+    job = stopping(reason)
+    event = withdraw(job, make_run(job), START, "there were no processes", "out_of_resources", SECOND)
+    assert (event.to, event.outcome, event.due) == (target, outcome, None)

@@ -194,6 +194,21 @@ def test_a_job_in_backoff_tells_how_its_run_ended() -> None:
     assert reason.because[0].fix == "inturn logs 7 --run 1"
 
 
+@pytest.mark.parametrize("attempts", [0, 1])
+@pytest.mark.parametrize("in_line", [0, 1])
+def test_a_job_that_could_not_be_started_through_no_fault_of_its_own_says_what_was_lacking(
+    attempts: int, in_line: int
+) -> None:
+    job = make_job(in_line=in_line, attempts=attempts, runs=attempts + 1, due=at(later(SECOND)))
+    run = ended(make_run(), "cancelled")._replace(
+        number=attempts + 1, failure="out_of_resources", diagnostic="there were no processes"
+    )
+    place = _place(job, holders=(HOLDER,)) if in_line else None
+    told = _text(_why(_facts(job, last_run=run, place=place)))
+    assert f"run {attempts + 1} was not started, through no fault of the job: there were no processes" in told
+    assert "it is not to start before" not in told
+
+
 def test_a_full_store_names_who_holds_it_and_how_it_would_be_raised() -> None:
     job = make_job()
     (reason,) = _why(_facts(job, place=_place(job, holders=(HOLDER,))))

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from inturn.core.job import Job, Run
 from inturn.core.moment import HOUR, SECOND, Now
-from inturn.core.retry import BACKOFFS, Policy, Verdict, after_run, judge_end, retry_delay, retryable
+from inturn.core.retry import (
+    BACKOFFS,
+    Policy,
+    Verdict,
+    after_run,
+    ever_later,
+    judge_end,
+    retry_delay,
+    retryable,
+)
 from tests.builders import START, ended, later, make_job, make_run, running
 
 CANCELLED = Verdict("cancelled", "requested")
@@ -271,3 +280,8 @@ def test_a_later_failure_never_waits_for_less(policy: Policy, failures: int, dra
 def test_an_exponential_delay_without_a_cap_stays_an_instant_that_the_store_can_hold() -> None:
     policy = Policy(delay=24 * HOUR, backoff="exponential")
     assert START.wall + retry_delay(policy, 10**9, 0.5) < 2**63
+
+
+def test_what_fails_again_and_again_is_tried_ever_later_but_within_a_minute() -> None:
+    assert [ever_later(times) // SECOND for times in range(10)] == [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert ever_later(10**9) == 60 * SECOND

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.harness import DEADLINE, Cli, until
+from tests.e2e.harness import DEADLINE, Cli, read_proc, until
 from tests.e2e.ledger import admitted, events
 
 NOTE = "echo $INTURN_JOB_ID >>ran"
@@ -399,3 +399,22 @@ def test_what_is_left_of_a_job_writes_to_no_other_jobs_log(cli: Cli) -> None:
     ended(worker)
     assert [cli.run("logs", job).text for job in others] == [""] * 5
     assert outcomes(cli, left, *others) == ["success"] * 6
+
+
+def test_a_success_that_a_worker_has_not_seen_yet_is_not_repeated_when_it_is_told_twice_to_stop(
+    cli: Cli,
+) -> None:
+    job = cli.run("add", "-c", "echo $$ >>ran; until [ -e it.go ]; do sleep 0.02; done").id
+    worker = start(cli, "--drain")
+    cli.wait_phase(job, "running")
+    until(lambda: ran(cli), "the run")
+    (pid,) = ran(cli)
+    worker.send_signal(signal.SIGSTOP)
+    let_go(cli, "it")
+    until(lambda: read_proc(pid, "stat").rpartition(b")")[2].split()[:1] == [b"Z"], "the end of the run")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+        worker.send_signal(number)
+    ended(worker)
+    assert outcomes(cli, job) == ["success"]
+    drain(cli)
+    assert ran(cli) == [pid]

@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from inturn.engines.adopted import Adoptee
-from inturn.engines.base import StartFailed
+from inturn.engines.base import OutOfResources, StartFailed
 from inturn.engines.local import LocalEngine
 from inturn.engines.process import LocalRun, NativeId, parse_native_id
-from inturn.host import clock, identity, logs, spawn, tree
+from inturn.host import clock, descriptors, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from tests.e2e.harness import until
 from tests.engines.bench import ASLEEP, SLEEP, Bench, open_descriptors
@@ -278,3 +281,147 @@ def test_failed_starts_leave_no_descriptor_behind(bench: Bench) -> None:
             bench.start(launch)
     assert len(os.listdir("/proc/self/fd")) == count, open_descriptors() - before
     assert not spawn.awaited
+
+
+# --- what it lacks to start anything
+
+LACKS = ("EMFILE", "ENFILE", "EAGAIN", "ENOMEM")
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, what: str, number: int) -> None:
+    """Have one call of the system fail: the one that starts the program, or that opens a certain file."""
+    error = OSError(number, os.strerror(number))
+    if what == "posix_spawn":
+        monkeypatch.setattr(os, "posix_spawn", lambda *args, **fields: (_ for _ in ()).throw(error))
+        return
+    real = os.open
+
+    def opening(path: Any, *args: Any, **fields: Any) -> int:
+        if os.fsdecode(path).endswith(what):
+            raise OSError(number, os.strerror(number), path)
+        return real(path, *args, **fields)
+
+    monkeypatch.setattr(os, "open", opening)
+
+
+@pytest.mark.parametrize("what", ["posix_spawn", "/dev/null", "input", ".out", ".err", "."])
+@pytest.mark.parametrize("lack", LACKS)
+def test_what_its_owner_lacks_is_no_fault_of_the_job(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, what: str, lack: str
+) -> None:
+    bench.end(bench.shell("true"))
+    (bench.cwd / "input").touch()
+    launch = bench.launch("touch", "proof", stdin=b"input" if what == "input" else None)
+    before = open_descriptors()
+    with monkeypatch.context() as patched:
+        fail(patched, what, getattr(errno, lack))
+        with pytest.raises(OutOfResources) as failure:
+            bench.start(launch)
+    assert os.strerror(getattr(errno, lack)).lower() in failure.value.message
+    assert ("ulimit -n" in failure.value.message) == (lack == "EMFILE")
+    assert ("ulimit -u" in failure.value.message) == (lack == "EAGAIN")
+    assert open_descriptors() == before
+    assert not list(bench.logs.glob(f"{launch.token}*"))
+    assert not (bench.cwd / "proof").exists()
+    bench.end(bench.start(launch))
+    assert (bench.cwd / "proof").exists()
+
+
+@pytest.mark.parametrize("lack", ["ENOSPC", "EDQUOT"])
+def test_that_there_is_no_room_for_its_logs_is_no_fault_of_the_job(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, lack: str
+) -> None:
+    with monkeypatch.context() as patched:
+        fail(patched, ".err", getattr(errno, lack))
+        with pytest.raises(OutOfResources):
+            bench.start(bench.launch("true"))
+    assert not list(bench.logs.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("what", "fault", "reason"),
+    [
+        ("posix_spawn", "E2BIG", "arguments_too_long"),
+        ("posix_spawn", "ENOEXEC", "not_a_program"),
+        ("posix_spawn", "EACCES", "not_executable"),
+        ("posix_spawn", "ETXTBSY", "start_refused"),
+        ("input", "EACCES", "stdin_missing"),
+        ("input", "ENOENT", "stdin_missing"),
+        (".out", "EROFS", "log_unavailable"),
+        (".err", "EACCES", "log_unavailable"),
+    ],
+)
+def test_every_other_fault_is_the_jobs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, what: str, fault: str, reason: str
+) -> None:
+    (bench.cwd / "input").touch()
+    with monkeypatch.context() as patched:
+        fail(patched, what, getattr(errno, fault))
+        with pytest.raises(StartFailed) as failure:
+            bench.start(bench.launch("true", stdin=b"input"))
+    assert not isinstance(failure.value, OutOfResources)
+    assert failure.value.reason == reason
+
+
+def fill(taken: list[int]) -> None:
+    """Take every descriptor that there is."""
+    while True:
+        try:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            return
+
+
+@contextmanager
+def few_descriptors(number: int, lowest: bool) -> Iterator[None]:
+    """Have so many descriptors free, with the lowest numbers there were or with the last."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open("/dev/null", os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 64, before[1]))
+    descriptors._limit = 0
+    try:
+        fill(taken)
+        for _ in range(number):
+            os.close(taken.pop(0 if lowest else -1))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        descriptors._limit = 0
+        for fd in taken:
+            os.close(fd)
+
+
+@pytest.mark.parametrize("lowest", [True, False])
+@pytest.mark.parametrize("free", range(descriptors.KEPT + 4))
+def test_however_few_descriptors_there_are_a_run_is_started_and_watched_or_never_was(
+    bench: Bench, free: int, lowest: bool
+) -> None:
+    bench.end(bench.shell("true"))  # whatever is loaded with the first start
+    launch = bench.launch("sh", "-c", "echo >> proof")
+    run = None
+    with few_descriptors(free, lowest):
+        try:
+            run = bench.start(launch)
+        except OutOfResources as failure:
+            lack = failure.message
+    if run is None:
+        assert "ulimit -n" in lack
+        assert not list(bench.logs.glob(f"{launch.token}*"))
+        assert not (bench.cwd / "proof").exists()
+        assert free < (4 if lowest else descriptors.KEPT + 1)
+    else:
+        assert bench.end(run).exit_code == 0
+        assert (bench.cwd / "proof").read_text() == "\n"
+        assert free >= (4 if lowest else descriptors.KEPT + 1)
+
+
+def test_a_run_of_which_something_is_left_is_seen_to_its_end_with_the_last_descriptors(bench: Bench) -> None:
+    bench.end(bench.shell("true"))
+    with few_descriptors(descriptors.KEPT + 1, lowest=False):
+        run = bench.shell(f"echo out; {SLEEP} & {ASLEEP}")
+        for _ in range(3):
+            run.sample()
+        until(run.poll, "the end of the leader")
+        assert run.leftovers()
+        bench.kill(run)
+        run.close()

@@ -6,6 +6,7 @@ The version of the store tells of the commits of others only, and who is alone i
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,10 @@ from inturn.core.retry import Policy
 from inturn.core.spec import Submission, WantedCondition
 from inturn.core.transitions import Event
 from inturn.engines.local import LocalEngine
+from inturn.engines.process import parse_native_id
 from inturn.host import clock, identity, locks, paths, store_dir, wake
 from inturn.owners import recover
+from inturn.owners.task import Task
 from inturn.owners.tools import Tools
 from inturn.owners.worker import Orders, Worker
 from inturn.store import jobs, owners, specs
@@ -36,19 +39,25 @@ from tests.tapped import tapped
 class Workshop:
     """One worker with its store, in the directory `root`; `other` only looks."""
 
-    def __init__(self, root: Path, drain: bool = True) -> None:
+    def __init__(
+        self,
+        root: Path,
+        drain: bool = True,
+        engine: LocalEngine | None = None,
+        clocks: Clock | None = None,
+        **orders: Any,
+    ) -> None:
         self.root = root
-        self.clock = Clock()
+        self.clock = clocks or Clock()
         self.directory = str(root / "store")
         store_dir.create_store_dirs(self.directory)
         self.store = open_store(self.directory, lambda _: None)
         self.other = open_store(self.directory, lambda _: None)
         self._lock, me = self.register("worker")
         self._fifo = wake.create(paths.owner_files(self.directory, "worker")[1])
-        tools = Tools(
-            self.store, LocalEngine(), self.clock, clock.draw, self.directory, me, self._bury, alone=False
-        )
-        self.worker = Worker(tools, self._fifo, Orders({"default": None}, drain=drain))
+        engine = engine or LocalEngine()
+        tools = Tools(self.store, engine, self.clock, clock.draw, self.directory, me, self._bury, alone=False)
+        self.worker = Worker(tools, self._fifo, Orders({"default": None}, drain=drain, **orders))
         self.worker.begin()
 
     def register(self, token: str) -> tuple[int, int]:
@@ -216,6 +225,62 @@ def test_a_job_that_it_has_claimed_again_is_run_once_a_run_whatever_fails_then(
     started = [run.number for run in workshop.runs(job.id) if run.outcome == "failure"]
     assert [int(line) for line in (workshop.root / "ran").read_text().split()] == started
     assert len(started) == 5
+
+
+def _begin(workshop: Workshop, script: str) -> tuple[Job, int]:
+    """A job that runs, and has said so; and the process that it is."""
+    job = workshop.add(f"echo >> ran; {script}")
+
+    def runs() -> bool:
+        workshop.worker.turn()
+        return workshop.job(job.id).phase == "running" and (workshop.root / "ran").exists()
+
+    until(runs, "the run")
+    return job, parse_native_id(workshop.runs(job.id)[0].native_id).leader.pid
+
+
+def _await_end(pid: int) -> None:
+    """Wait for the end of a process, and leave it to be reaped."""
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.mark.parametrize(("code", "outcome"), [(0, "success"), (3, "failure")])
+def test_a_run_that_ended_before_it_was_told_twice_to_stop_counts_as_it_ended(
+    workshop: Workshop, code: int, outcome: str
+) -> None:
+    job, pid = _begin(workshop, f"until [ -e go ]; do sleep 0.01; done; exit {code}")
+    (workshop.root / "go").touch()
+    _await_end(pid)
+    workshop.worker.ask_to_stop()
+    workshop.worker.ask_to_stop()
+    until(lambda: workshop.worker.turn() or workshop.worker.finished(), "the end of the worker")
+    assert workshop.job(job.id).outcome == outcome
+    assert [run.exit_code for run in workshop.runs(job.id)] == [code]
+
+
+def test_a_run_that_may_have_been_told_to_stop_by_a_former_owner_is_put_back_however_it_ended(
+    workshop: Workshop,
+) -> None:
+    job, pid = _begin(workshop, "trap 'exit 0' TERM; until [ -e go ]; do sleep 0.01; done; exit 0")
+    (former,) = workshop.worker.tasks
+    former.stop("requeued")
+    heir = Task(workshop.worker._tools, workshop.job(job.id))
+    workshop.worker.tasks[:] = [heir]
+    os.killpg(pid, signal.SIGTERM)
+    _await_end(pid)
+
+    def is_let_go() -> bool:
+        heir.advance()
+        return heir.done
+
+    until(is_let_go, "that it is out of its hands")
+    assert (workshop.job(job.id).phase, workshop.job(job.id).owner) == ("queued", None)
+    assert [run.outcome for run in workshop.runs(job.id)] == ["cancelled"]
+    for task in (former, heir):
+        task.let_go()
+        task.put_away()
+    (workshop.root / "go").touch()
+    assert workshop.work_until_ended(job.id).outcome == "success"
 
 
 def test_a_job_that_is_gone_before_it_has_looked_again_is_none_of_its_business(workshop: Workshop) -> None:

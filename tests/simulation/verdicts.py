@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inturn.core.retry import Policy
+from inturn.engines.base import OUT_OF_RESOURCES
 from tests.simulation.faults import Violation
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _counts(job: Job, runs: list[Run]) -> Iterator[str]:
 
 
 def _withdrawn(run: Run) -> bool:
-    return (run.diagnostic or "").startswith("withdrawn")
+    return (run.diagnostic or "").startswith("withdrawn") or run.failure == OUT_OF_RESOURCES
 
 
 def _outcome(machine: Machine, job: Job, spec: Spec, runs: list[Run]) -> Iterator[str]:

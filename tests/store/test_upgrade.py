@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -191,6 +192,25 @@ def test_a_migration_that_fails_again_and_again_leaves_one_copy_and_the_store_as
     with closing(apsw.Connection(str(tmp_path / DATABASE))) as connection:
         assert connection.pragma("user_version") == OLDER
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("jobs",)]
+
+
+@pytest.mark.parametrize("at", ["copying", "named"])
+def test_of_an_upgrade_that_was_killed_while_it_copied_the_next_one_leaves_nothing(
+    tmp_path: Path, at: str
+) -> None:
+    use(older(tmp_path))
+    call = {"copying": "link", "named": "unlink"}[at]
+    killed = (
+        f"import os, signal; os.{call} = lambda *names: os.kill(os.getpid(), signal.SIGKILL)\n" + UPGRADER
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", killed, str(tmp_path)], cwd=Path(__file__).parents[2], input=b"go\n"
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert any(name.count(".") > BACKUP.count(".") for name in backups(tmp_path))
+    new_store(tmp_path).close()
+    assert backups(tmp_path) == [BACKUP]
+    assert uses(tmp_path / BACKUP) == 1
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from inturn.core import transitions
 from inturn.core.job import NOT_IN_LINE, Job, Run
 from inturn.core.moment import SECOND, Deadline, after
-from inturn.core.retry import after_run, judge_end
+from inturn.core.retry import after_run, ever_later, judge_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Sight(NamedTuple):
 
     `ended_at` is the monotonic instant at which its end was seen, `term_at` and `kill_at` are those of the
     last TERM and KILL; `halted` says that it was stopped by STOP and not continued since, and `halt_at` when
-    it is to be stopped once more, because one of its processes may have got away.
+    it is to be stopped once more, because one of its processes may have got away. `told_before` says that it
+    was to be stopped already when its owner took it over: a former owner may have sent a TERM.
     """
 
     ended: Ended | None = None
@@ -71,6 +72,7 @@ class Sight(NamedTuple):
     kill_at: int | None = None
     halted: bool = False
     halt_at: int | None = None
+    told_before: bool = False
 
 
 def before_run(
@@ -223,6 +225,7 @@ def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw:
     A result that nobody saw is recorded as lost when nothing is left: the crash budget is asked then.
     """
     assert sight.ended is not None
+    job = _as_its_run_has_seen_it(job, sight)
     known = sight.ended.exit_code is not None or sight.ended.signal is not None
     fresh = None
     if run.outcome is None and known:
@@ -235,6 +238,16 @@ def _after_the_end(job: Job, spec: Spec, run: Run, sight: Sight, now: Now, draw:
         return Step("commit", lose(job, spec, run, False, now, draw))
     since = None if sight.ended_at is None else now.mono - sight.ended_at
     return Step("commit", conclude(job, spec, run, fresh, now, draw, since))
+
+
+def _as_its_run_has_seen_it(job: Job, sight: Sight) -> Job:
+    """The job without a stop for its worker's sake of which the run, which has ended, was never told.
+
+    It has ended by itself: its worker looked too late. Every other stop is what its user wanted, or was due
+    while it still ran, and says what has become of it in any case.
+    """
+    told = sight.told_before or sight.term_at is not None or sight.kill_at is not None
+    return job._replace(stop_reason=None) if job.stop_reason == "requeued" and not told else job
 
 
 def _finished(job: Job, spec: Spec, run: Run, sight: Sight, now: Now) -> Run:
@@ -295,27 +308,34 @@ def lose(job: Job, spec: Spec, run: Run, rebooted: bool, now: Now, draw: float) 
     budget = spec.max_crashes
     if budget is not None and (budget == 0 or crashes > budget):
         return transitions.Event("lost", "completed", reason, "lost", run=fresh)
-    pause = max(spec.policy.delay, _crash_delay(crashes))
+    # A job that kills its worker comes back ever later.
+    pause = max(spec.policy.delay, ever_later(crashes))
     return transitions.Event("lost", "queued", reason, due=after(now, pause), run=fresh)
 
 
-def _crash_delay(crashes: int) -> int:
-    """A job that kills its worker comes back ever later: 1 s, doubled with each crash, at most a minute."""
-    return min(SECOND << min(max(crashes - 1, 0), 6), 60 * SECOND)
+def withdraw(
+    job: Job,
+    run: Run,
+    now: Now,
+    diagnostic: str = "withdrawn: its owner died before it was started",
+    failure: str | None = None,
+    pause: int = 0,
+) -> transitions.Event:
+    """The event for a run that was reserved, but is proven not to have been started: it never happened.
 
-
-def withdraw(job: Job, run: Run, now: Now) -> transitions.Event:
-    """The event for a run that was reserved, but is proven not to have been started: it never happened."""
-    fresh = run._replace(
-        outcome="cancelled",
-        finished_at=now.wall,
-        diagnostic="withdrawn: its owner died before it was started",
-    )
+    With a `pause` (µs) the job is out of the line for so long, by the monotonic clock, and then back at its
+    place: nothing is charged. `failure` is the engine's word for what was in the way.
+    """
+    fresh = run._replace(outcome="cancelled", failure=failure, finished_at=now.wall, diagnostic=diagnostic)
     if job.stop_reason in ("cancelled", "job_timeout"):
         outcome = "cancelled" if job.stop_reason == "cancelled" else "timed_out"
         reason = "requested" if job.stop_reason == "cancelled" else "job_timeout"
         return transitions.Event("withdrawn", "completed", reason, outcome, run=fresh)
-    return transitions.Event("withdrawn", "queued", "not_started", run=fresh)
+    due = None
+    # Whom a worker has had to put back anyway, somebody else may have more to start with.
+    if pause and job.stop_reason != "requeued":
+        due = Deadline(job.due.wall, now.boot, now.mono + pause)
+    return transitions.Event("withdrawn", "queued", "not_started", due=due, run=fresh)
 
 
 def _stop(spec: Spec, sight: Sight, now: Now) -> Step:

@@ -200,12 +200,15 @@ def _paused(job: Job) -> Reason:
 
 def _queued(facts: Facts, now: Now) -> tuple[Reason, ...]:
     job = facts.job
+    put_off = explain_run.put_off(facts.last_run)
     if facts.place is not None:
-        return explain_line.reasons(job, facts.place, now)
-    if not job.attempts:
+        return (*explain_line.reasons(job, facts.place, now), *put_off)
+    if not (job.attempts or put_off):
         return (explain_gates.delay(job, now),)
     message = f"its next run is due {when(job.due, now)}"
-    because = () if facts.last_run is None else (explain_run.ended(facts.last_run),)
+    because = put_off
+    if not because and facts.last_run is not None:
+        because = (explain_run.ended(facts.last_run),)
     return (Reason("backoff", message, f"inturn edit {job.id} --after 0s", job.id, because),)
 
 

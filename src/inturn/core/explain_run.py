@@ -42,6 +42,13 @@ def ended(run: Run) -> Reason:
     return Reason("run", _told(run), f"inturn logs {run.job_id} --run {run.number}", run.job_id)
 
 
+def put_off(run: Run | None) -> tuple[Reason, ...]:
+    """That a job has been in the hands of an owner that could not start it, if its last run says so."""
+    if run is None or run.outcome != "cancelled" or run.failure is None:
+        return ()
+    return (Reason("not_started", _told(run) + "; it is tried again", "", run.job_id),)
+
+
 def _told(run: Run) -> str:
     """What became of a run, as a sentence without an end."""
     return f"run {run.number} {fate(run)}"
@@ -58,6 +65,8 @@ def fate(run: Run) -> str:
         return "could not be started" + detail
     if run.outcome == "timed_out":
         return "was stopped because its time was over" + detail
+    if run.outcome == "cancelled" and run.failure is not None:
+        return "was not started, through no fault of the job" + detail
     if run.outcome == "cancelled":
         return "was stopped as was asked for" + detail
     if run.signal is not None:

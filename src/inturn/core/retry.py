@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inturn.core.moment import Deadline, after
+from inturn.core.moment import SECOND, Deadline, after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,6 +135,11 @@ def retry_delay(policy: Policy, failures: int, draw: float) -> int:
     if cap is not None:
         delay = min(delay, cap)
     return min(max(delay, 0), _LONGEST_DELAY)
+
+
+def ever_later(times: int) -> int:
+    """Microseconds before what has failed so often in a row is tried again: 1 s, doubled up to a minute."""
+    return min(SECOND << min(max(times - 1, 0), 6), 60 * SECOND)
 
 
 # A hundred years: what a duration may be at most; an exponential delay without a cap stops there.

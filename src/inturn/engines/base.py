@@ -15,10 +15,23 @@ if TYPE_CHECKING:
 else:
     from inturn.core.records import NamedTuple
 
-__all__ = ["Ended", "Launch", "StartFailed"]
+__all__ = ["Ended", "Launch", "OutOfResources", "StartFailed"]
 
 #: Nothing was started. Its reasons, beside those of `host.spawn`: stdin_missing, log_unavailable.
 StartFailed = CannotStart
+
+#: The reason of OutOfResources, by which such a run is known in the store.
+OUT_OF_RESOURCES = "out_of_resources"
+
+
+class OutOfResources(StartFailed):
+    """Nothing was started, through no fault of the job: its owner or the machine lacked something just now.
+
+    Descriptors, processes, memory, room for the logs. `message` says what, and perhaps which limit to see.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(OUT_OF_RESOURCES, message)
 
 
 class Launch(NamedTuple):
@@ -115,7 +128,10 @@ if TYPE_CHECKING:
             """Do what takes its time before the first start. May be left out, and may be repeated."""
 
         def start(self, launch: Launch) -> Running:
-            """Start the program. Raises StartFailed, and then nothing was started and no log remains."""
+            """Start the program. Raises StartFailed, and then nothing was started and no log remains.
+
+            Where that says nothing of the job, it is OutOfResources: another start may well succeed.
+            """
 
         def rest(self) -> None:
             """Give up what is kept for the next start: nothing runs, and none follows at once."""

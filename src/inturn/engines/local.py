@@ -7,9 +7,9 @@ import _signal  # type: ignore[import-not-found]
 import os
 import stat
 
-from inturn.engines.base import Found, Launch, StartFailed
+from inturn.engines.base import Found, Launch, OutOfResources, StartFailed
 from inturn.engines.process import Child, LocalRun, NativeId
-from inturn.host import clock, faults, identity, logs, spawn, tree
+from inturn.host import clock, descriptors, faults, identity, logs, spawn, tree
 from inturn.host.identity import Identity
 from inturn.host.logs import Streams
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from inturn.host.spares import Spares
 
 _TERMINAL = 0
+
+_TOO_MANY_FILES = " (see: ulimit -n)"
 
 
 class LocalEngine:
@@ -40,7 +42,7 @@ class LocalEngine:
     def start(self, launch: Launch) -> LocalRun:
         """Start the program; what it prints goes to the logs without passing through us.
 
-        Raises StartFailed.
+        Raises StartFailed, as OutOfResources if that says nothing of the job.
         """
         self.prepare()
         try:
@@ -64,6 +66,9 @@ def _start(launch: Launch, spares: Spares | None) -> LocalRun:
     executable = spawn.resolve(launch.argv[0], launch.env.get(b"PATH"), launch.cwd)
     stdin = _TERMINAL if launch.keep_stdin else _open_stdin(launch)
     try:
+        # What watches the run gets the number that its input has now.
+        if descriptors.is_among_the_last(stdin):
+            raise OutOfResources(f"too many files are open already{_TOO_MANY_FILES}")
         streams = _open_logs(launch, spares)
         faults.point("run.logs_open")
         before = identity.ticks()
@@ -87,17 +92,22 @@ def _start(launch: Launch, spares: Spares | None) -> LocalRun:
 
 
 def _spawn(launch: Launch, executable: bytes, stdin: int, streams: Streams) -> int:
-    return spawn.start(
-        launch.argv,
-        executable,
-        {**launch.env, tree.COOKIE: launch.token.encode()},
-        cwd=launch.cwd,
-        umask=launch.umask,
-        nice=launch.nice,
-        stdin=stdin,
-        stdout=streams.out,
-        stderr=streams.err,
-    )
+    try:
+        return spawn.start(
+            launch.argv,
+            executable,
+            {**launch.env, tree.COOKIE: launch.token.encode()},
+            cwd=launch.cwd,
+            umask=launch.umask,
+            nice=launch.nice,
+            stdin=stdin,
+            stdout=streams.out,
+            stderr=streams.err,
+        )
+    except StartFailed as failure:
+        if isinstance(failure.__cause__, OSError):
+            raise _failed(failure.__cause__, failure.reason, failure.message) from failure
+        raise
 
 
 def _open_stdin(launch: Launch) -> int:
@@ -108,10 +118,7 @@ def _open_stdin(launch: Launch) -> int:
         # A pipe must not keep us waiting for its writer, nor a terminal become ours.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
-        import errno
-
-        reason = "start_refused" if error.errno in (errno.EMFILE, errno.ENFILE) else "stdin_missing"
-        raise StartFailed(reason, _unreadable(path, error.strerror or "")) from error
+        raise _failed(error, "stdin_missing", _unreadable(path, error.strerror or "")) from error
     if stat.S_ISDIR(os.fstat(fd).st_mode):
         os.close(fd)
         raise StartFailed("stdin_missing", _unreadable(path, "it is a directory"))
@@ -129,13 +136,29 @@ def _open_logs(launch: Launch, spares: Spares | None) -> Streams:
         return taken or logs.open_streams(launch.log, launch.merge)
     except OSError as error:
         message = f"the log {error.filename!r} cannot be opened: {(error.strerror or '').lower()}"
-        raise StartFailed("log_unavailable", message) from error
+        raise _failed(error, "log_unavailable", message) from error
+
+
+def _failed(error: OSError, reason: str, message: str) -> StartFailed:
+    """What an error comes to from before anything was started: a fault of the job, or none of it."""
+    # Only now: a waiting supervisor has no use for its 140 names. It is built in: no file is opened for it.
+    import errno
+
+    if error.errno == errno.EMFILE:
+        return OutOfResources(message + _TOO_MANY_FILES)
+    if error.errno == errno.EAGAIN:
+        return OutOfResources(f"{message} (see: ulimit -u)")
+    if error.errno in (errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT):
+        return OutOfResources(message)
+    return StartFailed(reason, message)
 
 
 def _watch(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
-    except OSError as error:  # what cannot be watched must not run on
+    except OSError as error:
+        # What cannot be watched must not run on. It has begun: that it never was started cannot be said any
+        # more, whatever was lacking. A descriptor there is: its start has just given some back.
         os.killpg(pid, _signal.SIGKILL)
         os.waitpid(pid, 0)
         spawn.awaited.discard(pid)

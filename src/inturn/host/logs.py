@@ -16,7 +16,7 @@ import stat
 import time
 
 from inturn.errors import InturnError
-from inturn.host import locks, paths
+from inturn.host import descriptors, locks, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,12 +190,19 @@ class Sampler:
 
     def _append(self, wall: int, sizes: tuple[int, int]) -> bool:
         if self._index < 0:
-            self._index, _ = _open(self._stem + INDEX)
+            self._index = self._open_index()
         length = os.fstat(self._index).st_size
         if length % RECORD:  # torn by a full file system or a crash: all later records would be shifted
             os.ftruncate(self._index, length - length % RECORD)
         record = b"".join(number.to_bytes(8, "little") for number in (wall, *sizes))
         return os.write(self._index, record) == RECORD
+
+    def _open_index(self) -> int:
+        fd, _ = _open(self._stem + INDEX)
+        if descriptors.is_among_the_last(fd):
+            os.close(fd)
+            raise OSError("no descriptor is left for an index")
+        return fd
 
 
 def _open(path: str) -> tuple[int, FileId]:

@@ -11,7 +11,8 @@ import os
 from inturn.core import decide, transitions
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
-from inturn.engines.base import StartFailed
+from inturn.core.retry import ever_later
+from inturn.engines.base import OUT_OF_RESOURCES, OutOfResources, StartFailed
 from inturn.host import faults
 from inturn.owners.admit import Bidder
 from inturn.owners.gatekeeper import Gatekeeper
@@ -22,7 +23,7 @@ from inturn.store.transaction import Stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from inturn.core.moment import Now
     from inturn.core.spec import Spec
@@ -40,7 +41,7 @@ class Task:
     """One job in the hands of its owner.
 
     `done`: the job needs this owner no more: completed, back in a queue, or somebody else's. `holds_slots`: a
-    lease must be kept for it.
+    lease must be kept for it. `lacked`: this owner, or the machine, had not what it takes to start its run.
     """
 
     def __init__(self, tools: Tools, job: Job, run: Run | None = None) -> None:
@@ -55,6 +56,7 @@ class Task:
         # The run that this process has reserved and is to start. Any other was started by somebody else.
         self._reserved = run.number if run is not None else 0
         self._running: Running | None = None
+        self.lacked = False
         # What is to be closed, and whether it is over.
         self._put_away: list[tuple[Running, bool]] = []
         # Until when the store need not know which process the run is; None if it does.
@@ -324,7 +326,9 @@ class Task:
         faults.point("run.found")
         self._bind_at = now.mono if self.job.phase == "starting" else None
         # Whether it has been told to stop or to go on is not known: it is told again.
-        self._sight = decide.Sight(halted=self.job.phase != "paused")
+        self._sight = decide.Sight(
+            halted=self.job.phase != "paused", told_before=self.job.stop_reason is not None
+        )
         if not run.native_id:
             self._run = run._replace(
                 native_id=found.running.native_id, started_at=now.wall, watch=Stopwatch().start(now)
@@ -339,6 +343,13 @@ class Task:
         faults.point("run.launching")
         try:
             self._running = self._tools.engine.start(launch_of(self._tools, self.job, self._spec, run))
+        except OutOfResources as lack:
+            self.lacked = True
+            message, pause = lack.message, ever_later(self._lacks_in_a_row(run))
+            self._commit_for_sure(
+                lambda job: decide.withdraw(job, run, now, message, OUT_OF_RESOURCES, pause), now
+            )
+            return
         except StartFailed as failure:
             failed = run._replace(
                 outcome="start_failed",
@@ -346,7 +357,9 @@ class Task:
                 diagnostic=failure.message,
                 finished_at=now.wall,
             )
-            self._conclude_start(failed, now)
+            self._commit_for_sure(
+                lambda job: decide.conclude(job, self._spec, failed, failed, now, self._tools.draw()), now
+            )
             return
         faults.point("run.launched")
         self._bind_at = now.mono + BIND_AFTER
@@ -357,16 +370,27 @@ class Task:
             watch=Stopwatch().start(now),
         )
 
-    def _conclude_start(self, failed: Run, now: Now) -> None:
-        """Record a start failure, also if a stop was asked for meanwhile."""
+    def _lacks_in_a_row(self, run: Run) -> int:
+        """How often in a row it could not be started for want of something, this time included.
+
+        It is counted as far as that makes the pause longer.
+        """
+        times = 1
+        while ever_later(times) < ever_later(times + 1):
+            earlier = jobs.load_run(self._store, run.job_id, run.number - times)
+            if earlier is None or earlier.failure != OUT_OF_RESOURCES:
+                break
+            times += 1
+        return times
+
+    def _commit_for_sure(self, event_of: Callable[[Job], transitions.Event], now: Now) -> None:
+        """Record that nothing was started, also if a stop was asked for meanwhile."""
         try:
-            event = decide.conclude(self.job, self._spec, failed, failed, now, self._tools.draw())
-            self._commit(event, now)
+            self._commit(event_of(self.job), now)
         except Stale:
             self.reload()
             if not self.done:
-                event = decide.conclude(self.job, self._spec, failed, failed, now, self._tools.draw())
-                self._commit(event, now)
+                self._commit(event_of(self.job), now)
 
     def _bind(self, now: Now) -> None:
         """Record which process the run is, and how it has ended if it has.

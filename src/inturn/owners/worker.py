@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inturn.core.job import NOT_IN_LINE
+from inturn.core.places import Places
 from inturn.host import faults
 from inturn.owners import claim
 from inturn.owners.owner import UNREAD, Owner
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NamedTuple
 
+    from inturn.core.moment import Deadline
     from inturn.owners.tools import Tools
 else:
     from inturn.core.records import NamedTuple
@@ -46,6 +49,11 @@ class Worker(Owner):
         self._settled_at = UNREAD
         self._gates_seen_at = UNREAD
         self._refused_at = NEVER
+        self._places = Places(orders.places)
+        # How many it may have in this round, and how many it has said in the registry to have.
+        self._limit = self._announced = orders.places
+        # Jobs that it could not start, and until when it has put each of them off.
+        self._owed: dict[int, Deadline] = {}
 
     def ask_to_stop(self) -> None:
         """To be called by a signal handler: once to claim nothing more, twice to put running jobs back."""
@@ -85,6 +93,7 @@ class Worker(Owner):
     def _seek(self) -> list[int]:
         """Record what has ended, fill the free places; returns when to look again without the poll (µs)."""
         self._heed_stops()
+        self._find_limit()
         self._exchange()
         if self._exhausted:
             return []
@@ -92,7 +101,38 @@ class Worker(Owner):
         while self._free_places() > 0:
             if not (self._worth_claiming() and self._claim()):
                 return [max(due.next_due(self._tools.store, self._tools.now()), 0)]
-        return []
+        until_one_more = self._places.wait(self._tools.now().mono)
+        return [until_one_more] if until_one_more else []
+
+    def _find_limit(self) -> None:
+        """See how many jobs it may have, and tell those who would leave slots to what waits for it."""
+        if not self._places.reduced and self._limit == self._announced:
+            return
+        now = self._tools.now().mono
+        self._places.running(sum(task.live for task in self.tasks), now)
+        self._limit = self._places.limit(now)
+        if self._limit != self._announced:
+            store, queues, accepting = self._tools.store, self._orders.queues, not self._stops_heeded
+            with faults.commit("serve", store.writing(durable=False)):
+                owners.serve(store, self._tools.owner, queues, self._limit, accepting)
+            self._announced = self._limit
+
+    def _advance(self, task: Task) -> list[int]:
+        waits = super()._advance(task)
+        if task.lacked and task.done:
+            self._do_with_less(task)
+            waits.append(0)
+        return waits
+
+    def _do_with_less(self, task: Task) -> None:
+        """It had not what it takes to start this one: those that run stay, and may be replaced."""
+        held = sum(one.holds_slots for one in self.tasks)
+        self._places.lacked(held, self._tools.now().mono)
+        self._limit = min(self._limit, held)
+        if task.job.phase == "queued":
+            self._owed[task.job.id] = task.job.due
+        # The one job that it was to run has not been run.
+        self._exhausted = self._exhausted and not (self._orders.once and not self._stops_asked)
 
     def _exchange(self) -> None:
         """Record all the runs that have ended, and claim jobs in their place: one commit for all of it."""
@@ -145,8 +185,18 @@ class Worker(Owner):
         self._refused_at = NEVER if result.yields or not looked else (version, changes)
         # What a condition shows that nobody has looked at yet may be a job to run.
         self._exhausted = looked and orders.once
-        self._settled_at = changes if looked and result.settled else UNREAD
+        self._settled_at = changes if looked and result.settled and not self._owes() else UNREAD
         return False
+
+    def _owes(self) -> bool:
+        """Whether a job is still put off that it could not start: not by its user, who is waiting for it."""
+        found = [(jobs.load(self._tools.store, job_id), due) for job_id, due in self._owed.items()]
+        self._owed = {
+            job.id: due
+            for job, due in found
+            if job is not None and job.phase == "queued" and job.in_line == NOT_IN_LINE and job.due == due
+        }
+        return bool(self._owed)
 
     def _worth_claiming(self) -> bool:
         """Whether there may be something to claim: nothing has changed since the last refusal if not.
@@ -172,7 +222,7 @@ class Worker(Owner):
         return self._free_places() > 0
 
     def _free_places(self) -> int:
-        return self._orders.places - sum(task.holds_slots for task in self.tasks)
+        return self._limit - sum(task.holds_slots for task in self.tasks)
 
     def _look_afresh(self) -> None:
         super()._look_afresh()

@@ -8,7 +8,7 @@ from inturn.core.health import NOTE, OK, PROBLEM, Finding
 from inturn.host import logind, premises
 from inturn.host.diary import FILE_NAME as DIARY
 from inturn.service import at_boot, log_dirs
-from inturn.store import admin
+from inturn.store import admin, backup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +25,18 @@ _REPAIR = "inturn doctor --repair"
 
 
 class Stale(NamedTuple):
-    """Files of owners and of jobs that the store does not know.
+    """Files that nobody needs, and some that should not be there.
 
     `owners` are tokens; `logs` are of jobs that were removed; `foreign` of jobs that were never submitted;
-    `empty` are the numbers of directories that no log can come into any more.
+    `empty` are the numbers of directories that no log can come into any more; `copies` of the database were
+    begun by an upgrade that was killed.
     """
 
     owners: tuple[str, ...]
     logs: tuple[str, ...]
     foreign: tuple[str, ...]
     empty: tuple[int, ...]
+    copies: tuple[str, ...]
 
 
 def findings(context: Context, store: Store) -> Iterator[Finding]:
@@ -63,6 +65,7 @@ def stale(context: Context, store: Store) -> Stale:
         tuple(path for job, files in unknown.items() if job <= last for path in files),
         tuple(path for job, files in unknown.items() if job > last for path in files),
         tuple(log_dirs.left(context, store)),
+        tuple(backup.abandoned(store.path)),
     )
 
 
@@ -80,6 +83,9 @@ def _files(context: Context, store: Store) -> Iterator[Finding]:
         yield Finding(NOTE, "files", told, _REPAIR)
     if found.empty:
         told = f"{len(found.empty)} directories of logs are empty, and of jobs that were removed"
+        yield Finding(NOTE, "files", told, _REPAIR)
+    if found.copies:
+        told = f"{len(found.copies)} copies of the database were begun by an upgrade that was killed"
         yield Finding(NOTE, "files", told, _REPAIR)
     if found.foreign:
         told = (

@@ -8,7 +8,7 @@ from inturn.host import faults
 from inturn.host.paths import discard, make_again, owner_files
 from inturn.host.premises import missing_dirs
 from inturn.service import log_dirs, orphans, premises
-from inturn.store import admin
+from inturn.store import admin, backup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,9 +60,12 @@ def _files(context: Context, store: Store) -> Iterator[str]:
         discard(*owner_files(context.directory, token))
     discard(*found.logs)
     emptied = log_dirs.sweep(context, store)
+    copies = backup.sweep(store.path)
     if found.owners:
         yield f"removed the files of {len(found.owners)} dead processes"
     if found.logs:
         yield f"removed {len(found.logs)} logs of jobs that were removed"
     if emptied:
         yield f"removed {emptied} empty directories of logs"
+    if copies:
+        yield f"removed {copies} unfinished copies of the database"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from inturn.host.detach import Detached
     from inturn.service.context import Context
 
-NO_PROCESS = "Nothing was submitted. Is there a limit on processes? See: ulimit -u"
+NO_PROCESS = (
+    "Nothing was submitted. Is there a limit on processes, or on open files? See: ulimit -u, ulimit -n"
+)
 
 
 class Standby:
@@ -96,5 +98,17 @@ def start_process(directory: str, supervisor: tuple[str, ...], lock: int, *words
         return detach.start((*supervisor, directory, *words), environment, lock)
     except OSError as error:
         raise InturnError(
-            "submission_failed", f"no supervisor can be started: {error.strerror}", NO_PROCESS
+            "submission_failed", f"no supervisor can be started: {error.strerror}", _hint(error)
         ) from error
+
+
+def _hint(error: OSError) -> str:
+    import errno  # built in: where no more files can be opened, no other module could be loaded
+
+    if error.errno == errno.EMFILE:
+        return "Nothing was submitted. Too many files are open; see: ulimit -n"
+    if error.errno == errno.ENFILE:
+        return "Nothing was submitted. Too many files are open on this machine; try again."
+    if error.errno == errno.ENOMEM:
+        return "Nothing was submitted. Free some memory and try again."
+    return "Nothing was submitted. Is there a limit on processes? See: ulimit -u"

@@ -13,7 +13,7 @@ from time import monotonic, sleep, time_ns
 import apsw
 
 from inturn.errors import InturnError
-from inturn.store.backup import back_up
+from inturn.store.backup import back_up, sweep
 from inturn.store.migrate import APPLICATION_ID, CURRENT, MIGRATIONS
 from inturn.store.transaction import Transaction
 
@@ -73,6 +73,8 @@ def _run_migrations(connection: apsw.Connection, path: str) -> None:
         if version >= CURRENT:
             return  # Another process came first.
         if version:
+            # Of one that was killed while it copied. As large as the store, it may take the room for a copy.
+            sweep(path)
             _back_up(path, f"{path}.backup-{version}")
         done = version % 1000
         for number, name in enumerate(MIGRATIONS[done:], start=done + 1):

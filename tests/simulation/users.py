@@ -72,11 +72,19 @@ class Users:
             self._command(f"cancel {chosen}", lambda context: self._cancel(context, chosen))
 
     def _cancel(self, context: Context, chosen: list[int]) -> None:
-        jobs = self._machine.checker.seen.jobs
-        self._machine.asked_to_cancel.update((job_id, jobs[job_id].round) for job_id in chosen)
-        for result in control.cancel(context, chosen):
+        self._note_that_they_are_to_be_cancelled(chosen)
+        try:
+            results = control.cancel(context, chosen)
+        finally:
+            # It meets whatever round each is in by then: somebody may have revived one meanwhile.
+            self._note_that_they_are_to_be_cancelled(chosen)
+        for result in results:
             if result.verdict != "ended":
                 self._machine.cancelled.add((result.job.id, result.job.round))
+
+    def _note_that_they_are_to_be_cancelled(self, chosen: list[int]) -> None:
+        jobs = self._machine.checker.seen.jobs
+        self._machine.asked_to_cancel.update((one, jobs[one].round) for one in chosen if one in jobs)
 
     def pause(self) -> None:
         """Somebody pauses jobs."""

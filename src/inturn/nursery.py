@@ -34,7 +34,11 @@ def run_nursery(directory: str, token: str, count: int) -> None:
         lock_path, fifo_path = paths.owner_files(directory, tokens[one.number])
         _, lock = brood.lock_of(lock_path)
         faults.point("nursling.locked")
-        brood.report(detach.ANSWER_FD, brood.HATCHED, one.number, lock)
+        try:
+            brood.report(detach.ANSWER_FD, brood.HATCHED, one.number, lock)
+        except BrokenPipeError:  # Whoever wanted to submit something has died.
+            paths.discard(lock_path)
+            return
         one.hatched()
         faults.point("nursling.reported")
         os.read(detach.GO_FD, 1)  # ends when the submitting process has closed it
@@ -65,10 +69,13 @@ def run_nursery(directory: str, token: str, count: int) -> None:
     def part(voices: int) -> bool:
         os.read(detach.GO_FD, 1)
         present = brood.await_present(voices)
-        if not _accept_all(directory, [tokens[number] for number in present]):
-            return False
-        for number in present:
-            brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, (0, 0))
+        # Others may have come while the first ones were accepted: whoever has spoken up counts as in time.
+        while present:
+            if not _accept_all(directory, [tokens[number] for number in present]):
+                return False
+            for number in present:
+                brood.report(detach.ANSWER_FD, brood.ACCEPTED, number, (0, 0))
+            present = brood.await_present(voices, 0)
         return True
 
     def stay(beds: int) -> None:

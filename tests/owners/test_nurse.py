@@ -14,7 +14,7 @@ import pytest
 from inturn.core.job import Condition, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND
 from inturn.engines.local import LocalEngine
-from inturn.host import paths, store_dir, wake
+from inturn.host import identity, locks, paths, store_dir, wake
 from inturn.owners import nurse as nursing
 from inturn.owners.nurse import Nurse
 from inturn.owners.tools import Tools
@@ -46,6 +46,7 @@ class Ward:
         self.other = open_store(self.directory, lambda _: None)
         self._beds, self.bed = os.pipe()
         self._fifos: dict[str, int] = {}
+        self.locks: dict[str, int] = {}
         self.wakes = True
         self._nurse: Nurse | None = None
 
@@ -53,9 +54,14 @@ class Ward:
         """Somebody who sleeps, and whose job has been accepted; it may have `edges` and `conditions`."""
         edges = submission.pop("edges", ())
         conditions = submission.pop("conditions", ())
-        self._fifos[token] = wake.create(paths.owner_files(self.directory, token)[1])
+        lock, fifo = paths.owner_files(self.directory, token)
+        self._fifos[token] = wake.create(fifo)
+        self.locks[token] = locks.create(lock)
+        who = identity.of(os.getpid())
+        assert who is not None
         with self.other.writing():
-            owner = add_owner(self.other, token, now=self.clock())
+            file = locks.file_id(self.locks[token])
+            owner = owners.register(self.other, "supervisor", token, who.text(), file, "0", self.clock())
             outcomes: dict[int, tuple[str, ...]] = dict.fromkeys(edges, ("success",))
             wanted = make_submission(**submission)
             return add_job(self.other, wanted, owner, outcomes, conditions, self.clock())
@@ -95,7 +101,7 @@ class Ward:
     def close(self) -> None:
         self.store.close()
         self.other.close()
-        for fd in (*self._fifos.values(), self._beds, self.bed):
+        for fd in (*self._fifos.values(), *self.locks.values(), self._beds, self.bed):
             with suppress(OSError):
                 os.close(fd)
 
@@ -259,6 +265,17 @@ def test_if_one_does_not_wake_when_it_is_called_the_nurse_goes_which_wakes_them_
     assert ward.nurse.finished()
 
 
+def test_one_that_has_died_is_not_deaf(ward: Ward) -> None:
+    for token, delay in (("a", MINUTE), ("b", HOUR)):
+        ward.sleeper(token, delay=delay)
+    ward.wakes = False
+    ward.look(0)
+    os.close(ward.locks.pop("a"))
+    assert ward.look(MINUTE) == {"a"}
+    ward.look(nursing.DEAF_AFTER)
+    assert not ward.nurse.finished()
+
+
 def test_a_store_in_which_much_happens_is_not_searched_all_the_time(
     ward: Ward, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,3 +295,12 @@ def test_a_crowd_of_sleepers_makes_its_nurse_look_no_more_rarely(ward: Ward) -> 
         ward.sleeper(str(number), delay=HOUR)
     ward.look(0)
     assert ward.nurse._interval <= 2 * SECOND // 10
+
+
+def test_nor_do_the_sleepers_of_other_nurses(ward: Ward) -> None:
+    ward.sleeper("a", delay=HOUR)
+    with ward.other.writing():
+        for number in range(500):
+            add_owner(ward.other, f"elsewhere {number}", now=ward.clock())
+    ward.look(0)
+    assert ward.nurse._interval <= SECOND

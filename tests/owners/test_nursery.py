@@ -72,6 +72,31 @@ from inturn.host import brood
 brood.PATIENCE = 60_000_000
 """
 
+# One comes when the others are just being accepted.
+ONE_IS_LATE = """
+import select
+from inturn import nursery
+from inturn.host import brood
+brood.PATIENCE = 100_000
+in_time, accept_all = brood.Nursling._is_in_time, nursery._accept_all
+def late(one):
+    if one.number == 1:
+        os.read(here[0], 1)
+    return in_time(one)
+def accept(directory, tokens):
+    if len(tokens) == 2:
+        os.write(here[1], b"!")
+        select.select([nests[0].voices], [], [], 60)
+    return accept_all(directory, tokens)
+nests, nest = [], brood.Nest
+def remember():
+    global here
+    here = os.pipe()
+    nests.append(nest())
+    return nests[0]
+brood.Nest, brood.Nursling._is_in_time, nursery._accept_all = remember, late, accept
+"""
+
 # One says to nobody that it is present, and goes on.
 ONE_IS_SILENT = """
 from inturn.host import brood
@@ -95,7 +120,9 @@ def test_the_jobs_of_many_are_accepted_at_once(cli: Cli, context: Context) -> No
 
 
 @pytest.mark.parametrize(
-    "trouble", [THE_NURSERY_IS_KILLED_LATER, ONE_IS_SILENT], ids=["the nursery is killed", "one is silent"]
+    "trouble",
+    [THE_NURSERY_IS_KILLED_LATER, ONE_IS_SILENT, ONE_IS_LATE],
+    ids=["the nursery is killed", "one is silent", "one is late"],
 )
 def test_who_is_not_accepted_with_the_others_does_it_alone(cli: Cli, context: Context, trouble: str) -> None:
     submit.run(troubled(context, trouble), [submission(cli) for _ in range(3)])
@@ -103,3 +130,26 @@ def test_who_is_not_accepted_with_the_others_does_it_alone(cli: Cli, context: Co
     assert sum(found) == 3
     assert len(found) > 1, "all have been accepted at once"
     cli.run("wait", 1, 2, 3).check()
+
+
+# The nursery dies when one has reported that it has hatched, and before it is counted.
+THE_NURSERY_IS_KILLED_BETWEEN = """
+import signal, time
+from inturn.host import brood
+parent, hatched = os.getpid(), brood.Nursling.hatched
+def counted(one):
+    if one.number == 2:
+        os.kill(parent, signal.SIGKILL)
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    hatched(one)
+brood.Nursling.hatched = counted
+"""
+
+
+def test_who_has_reported_that_it_has_hatched_takes_its_job_whatever_becomes_of_the_nursery(
+    cli: Cli, context: Context
+) -> None:
+    submit.run(troubled(context, THE_NURSERY_IS_KILLED_BETWEEN), [submission(cli) for _ in range(3)])
+    cli.run("wait", 1, 2, 3).check()
+    assert [cli.show(job_id)["outcome"] for job_id in (1, 2, 3)] == ["success"] * 3

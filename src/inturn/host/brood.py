@@ -58,6 +58,8 @@ class Nest:
         self.shells, self.shell = os.pipe()
         self.voices, self.voice = os.pipe()
         self.beds, self.bed = os.pipe()
+        # In this order: of the ends of one that dies the kernel closes the last ones first, and whoever sees
+        # that the parent has done its part must have seen before that nobody watches.
         self.done, self.word = os.pipe()
         self.unwatched, self.watch = os.pipe()
 
@@ -80,8 +82,11 @@ class Nursling:
         self._nest = nest
 
     def hatched(self) -> None:
-        """It runs, and holds its lock."""
-        os.write(self._nest.shell, b".")
+        """It runs, and holds its lock. If the parent has died, nobody counts, and it goes on by itself."""
+        try:
+            os.write(self._nest.shell, b".")
+        except BrokenPipeError:
+            pass
         os.close(self._nest.shell)
 
     def sleep(self, fifo: int, parent_is_done: Callable[[], None]) -> None:
@@ -151,6 +156,7 @@ def hatch(
         for fd in (nest.voices, nest.word):  # Whoever comes now sees that it is late.
             os.close(fd)
         _engage(lambda: nurse(nest.beds))
+    os.close(nest.watch)
     return hatched
 
 
@@ -175,10 +181,14 @@ def _be(somebody: Callable[[], None]) -> NoReturn:
         os._exit(status)
 
 
-def await_present(voices: int) -> list[int]:
-    """The numbers of those that are present: as soon as all are who have not died, or for some time none."""
+def await_present(voices: int, patience: int | None = None) -> list[int]:
+    """The numbers of those that have said that they are present since this was last asked.
+
+    It waits until all have who have not died, or until none has for so long (µs; PATIENCE).
+    """
     told = b""
-    while wake.wait([voices], PATIENCE) and (data := os.read(voices, _NUMBER.size * _REPORTS_AT_ONCE)):
+    patience = PATIENCE if patience is None else patience
+    while wake.wait([voices], patience) and (data := os.read(voices, _NUMBER.size * _REPORTS_AT_ONCE)):
         told += data
     return [number for (number,) in _NUMBER.iter_unpack(told)]
 

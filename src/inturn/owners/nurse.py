@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from inturn.core import decide
 from inturn.core.moment import MILLISECOND, SECOND
+from inturn.core.polling import jittered
 from inturn.core.transitions import holds_slots
 from inturn.host import brood, faults, wake
+from inturn.owners import vigil
 from inturn.owners.admit import prospect
 from inturn.owners.owner import UNREAD, Owner
 from inturn.store import admissions, gates, jobs, owners, specs
@@ -30,6 +32,13 @@ PAUSE_FOR_EACH = 5 * MILLISECOND
 
 # Who is called and does not wake for so long (µs) cannot be called: its FIFO is gone, or hints get lost.
 DEAF_AFTER = 5 * SECOND
+
+# A nurse looks at the store at least as often as one of so few: there are not many nurses, and those who
+# sleep elsewhere, whom it cannot tell from others, do not look.
+SHARERS = 5
+
+# How often it sees whether somebody has died (µs): it does so for many.
+LOOK_EVERY = SECOND
 
 # What is decided on a request that has to wait until somebody else does something, and is told then.
 _REFUSED = ("full", "held", "too_large", "paused")
@@ -94,7 +103,13 @@ class Nurse(Owner):
             return False
         if wake.wait([self._beds], 0):
             self._take_hints()  # It may have woken just now.
+        self._called = {token: deaf for token, deaf in self._called.items() if self._may_hear(token)}
         return any(deaf <= now.mono for deaf in self._called.values())
+
+    def _may_hear(self, token: str) -> bool:
+        """Whether it is not known to have died."""
+        owner = owners.by_token(self._tools.store, token)
+        return owner is not None and vigil.verdict(self._tools.directory, owner) != "dead"
 
     def _receive(self, token: str, now: Now) -> None:
         """Get to know a sleeper; one that has something to do is woken."""
@@ -169,7 +184,10 @@ class Nurse(Owner):
 
     def _sharers(self, crowd: int) -> int:
         """Those who sleep look at nothing."""
-        return crowd - len(self._newcomers) - len(self._charges) + 1
+        return min(crowd - len(self._newcomers) - len(self._charges) + 1, SHARERS)
+
+    def _between_looks(self) -> int:
+        return jittered(LOOK_EVERY, self._tools.draw())
 
     def _waits_for_others(self) -> bool:
         return True

@@ -14,11 +14,12 @@ import pytest
 from inturn.core.job import Condition, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND
 from inturn.engines.local import LocalEngine
+from inturn.errors import InturnError
 from inturn.host import identity, locks, paths, store_dir, wake
 from inturn.owners import nurse as nursing
 from inturn.owners.nurse import Nurse
 from inturn.owners.tools import Tools
-from inturn.store import owners
+from inturn.store import jobs, owners
 from inturn.store.db import Store, open_store
 from tests.builders import (
     CANCEL,
@@ -274,6 +275,25 @@ def test_one_that_has_died_is_not_deaf(ward: Ward) -> None:
     assert ward.look(MINUTE) == {"a"}
     ward.look(nursing.DEAF_AFTER)
     assert not ward.nurse.finished()
+
+
+def test_what_a_failing_store_has_kept_it_from_seeing_it_looks_at_again(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = ward.holder()
+    job = ward.sleeper("a", edges=(parent.id,))
+    ward.look(0)
+    with ward.other.writing():
+        commit(ward.other, job, CANCEL, ward.clock())
+    is_at = jobs.is_at
+
+    def fail_once(*_: object) -> bool:
+        monkeypatch.setattr(jobs, "is_at", is_at)
+        raise InturnError("store_busy", "it stayed locked", "")
+
+    monkeypatch.setattr(jobs, "is_at", fail_once)
+    assert ward.look() == set()
+    assert ward.look() == {"a"}
 
 
 def test_a_store_in_which_much_happens_is_not_searched_all_the_time(

@@ -178,6 +178,10 @@ class Nurse(Owner):
         self._called[token] = now.mono + DEAF_AFTER
         self._tools.store.wake_at_leisure([token])
 
+    def _look_afresh(self) -> None:
+        super()._look_afresh()
+        self._visited_at = UNREAD
+
     def _after_a_jump(self) -> None:
         super()._after_a_jump()
         self._visited_at = UNREAD

@@ -71,7 +71,7 @@ class Bidder:
             return True
         # Whether an older request leaves its offer unanswered is found out with the lock held, in time.
         self.yields = decision.reason == "yields"
-        self._refused = not (decision.admitted or self.yields)
+        self._refused = is_refused(decision)
         if decision.reason == NEXT.reason:
             self._is_next = True
             self._tools.engine.prepare()
@@ -80,6 +80,11 @@ class Bidder:
 
 # What is decided on a request that has nobody before it, and waits for slots to be given back.
 NEXT = admission.Decision(False, "next")
+
+
+def is_refused(decision: admission.Decision) -> bool:
+    """Whether nothing is to be done about a request until the store has changed."""
+    return not (decision.admitted or decision.reason == "yields")
 
 
 def prospect(store: Store, job: Job) -> admission.Decision | None:

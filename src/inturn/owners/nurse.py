@@ -13,7 +13,7 @@ from inturn.core.polling import jittered
 from inturn.core.transitions import holds_slots
 from inturn.host import brood, faults, wake
 from inturn.owners import vigil
-from inturn.owners.admit import prospect
+from inturn.owners.admit import NEXT, is_refused, prospect
 from inturn.owners.owner import UNREAD, Owner
 from inturn.store import admissions, gates, jobs, owners, specs
 
@@ -39,9 +39,6 @@ SHARERS = 5
 
 # How often it sees whether somebody has died (µs): it does so for many.
 LOOK_EVERY = SECOND
-
-# What is decided on a request that has to wait until somebody else does something, and is told then.
-_REFUSED = ("full", "held", "too_large", "paused")
 
 
 class Charge:
@@ -160,7 +157,8 @@ class Nurse(Owner):
     def _is_its_turn(self, one: Charge) -> bool:
         """Whether it is to ask for its slots itself: it may get them, or it has to see whether others do."""
         decision = prospect(self._tools.store, one.job)
-        return decision is None or decision.reason not in _REFUSED
+        # Who is next in line gets ready.
+        return decision is None or decision.reason == NEXT.reason or not is_refused(decision)
 
     def _see_off(self, one: Charge, now: Now) -> None:
         """Its job has changed: it is woken, unless it runs that already."""

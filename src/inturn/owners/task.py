@@ -11,12 +11,11 @@ import os
 from inturn.core import decide, transitions
 from inturn.core.job import Job, Run
 from inturn.core.moment import MILLISECOND, Stopwatch
-from inturn.core.retry import ever_later
 from inturn.engines.base import OUT_OF_RESOURCES, OutOfResources, StartFailed
 from inturn.host import faults
 from inturn.owners.admit import Bidder
 from inturn.owners.gatekeeper import Gatekeeper
-from inturn.owners.launching import launch_of, stem_of
+from inturn.owners.launching import failed_start, launch_of, pause_after_lack, stem_of
 from inturn.owners.signals import Signals
 from inturn.store import jobs, owners, settle, specs  # noqa: F401 - settle: once it is wanted, it may be newer
 from inturn.store.transaction import Stale
@@ -345,18 +344,13 @@ class Task:
             self._running = self._tools.engine.start(launch_of(self._tools, self.job, self._spec, run))
         except OutOfResources as lack:
             self.lacked = True
-            message, pause = lack.message, ever_later(self._lacks_in_a_row(run))
+            message, pause = lack.message, pause_after_lack(self._store, run)
             self._commit_for_sure(
                 lambda job: decide.withdraw(job, run, now, message, OUT_OF_RESOURCES, pause), now
             )
             return
         except StartFailed as failure:
-            failed = run._replace(
-                outcome="start_failed",
-                failure=failure.reason,
-                diagnostic=failure.message,
-                finished_at=now.wall,
-            )
+            failed = failed_start(run, failure, now)
             self._commit_for_sure(
                 lambda job: decide.conclude(job, self._spec, failed, failed, now, self._tools.draw()), now
             )
@@ -369,19 +363,6 @@ class Task:
             started_at=now.wall,
             watch=Stopwatch().start(now),
         )
-
-    def _lacks_in_a_row(self, run: Run) -> int:
-        """How often in a row it could not be started for want of something, this time included.
-
-        It is counted as far as that makes the pause longer.
-        """
-        times = 1
-        while ever_later(times) < ever_later(times + 1):
-            earlier = jobs.load_run(self._store, run.job_id, run.number - times)
-            if earlier is None or earlier.failure != OUT_OF_RESOURCES:
-                break
-            times += 1
-        return times
 
     def _commit_for_sure(self, event_of: Callable[[Job], transitions.Event], now: Now) -> None:
         """Record that nothing was started, also if a stop was asked for meanwhile."""

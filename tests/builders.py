@@ -117,6 +117,13 @@ def add_owner(store: Store, token: str, kind: str = "supervisor", now: Now = STA
     return owners.register(store, kind, token, "1:2:boot:4", (5, 6), "0", now)
 
 
+def add_worker(store: Store, token: str, queue: str = "default") -> int:
+    """Register an idle worker with one place for one queue, in the present transaction; returns its id."""
+    worker = add_owner(store, token, "worker")
+    owners.serve(store, worker, {queue: None}, 1)
+    return worker
+
+
 def insert_job(
     store: Store, submission: Submission, gated: bool, owner: int | None, environment: int, now: Now
 ) -> Job:

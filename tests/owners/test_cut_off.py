@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import apsw
 import pytest
@@ -24,19 +22,6 @@ from tests.tapped import tapped
 Begin = Callable[..., Life]
 
 UNTIL_GO = "echo >> ready; until [ -e go ]; do sleep 0.01; done; echo $INTURN_RUN >> ran; exit 1"
-
-
-@pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
-    made: list[Life] = []
-
-    def one(*args: Any, **fields: Any) -> Life:
-        made.append(Life(tmp_path, *args, **fields))
-        return made[-1].accept()
-
-    yield one
-    for life in made:
-        life.close()
 
 
 def replace_store(life: Life) -> None:

@@ -54,19 +54,6 @@ class Still(Clock):
 # --- a supervisor
 
 
-@pytest.fixture
-def lives(tmp_path: Path) -> Iterator[Callable[..., Life]]:
-    made: list[Life] = []
-
-    def make(*args: Any, **fields: Any) -> Life:
-        made.append(Life(tmp_path, *args, **fields))
-        return made[0].accept()
-
-    yield make
-    for life in made:
-        life.close()
-
-
 def lack(life: Life, first: Callable[[], None] = lambda: None) -> None:
     """From now on nothing can be started; `first` happens before that shows."""
 
@@ -77,8 +64,8 @@ def lack(life: Life, first: Callable[[], None] = lambda: None) -> None:
     life.engine.before = refuse
 
 
-def test_it_tries_again_ever_later_and_nothing_is_charged(lives: Callable[..., Life]) -> None:
-    life = lives()
+def test_it_tries_again_ever_later_and_nothing_is_charged(begin: Callable[..., Life]) -> None:
+    life = begin()
     place = life.job.due.wall
     lack(life)
     for number, pause in enumerate((1, 2, 4, 8), start=1):
@@ -105,8 +92,8 @@ def test_it_tries_again_ever_later_and_nothing_is_charged(lives: Callable[..., L
     assert (last.outcome, last.attempt) == ("success", 1)
 
 
-def test_after_a_run_that_could_be_started_the_pause_is_short_again(lives: Callable[..., Life]) -> None:
-    life = lives("exit 1", Policy(run_limit=2, failure_limit=2, delay=HOUR))
+def test_after_a_run_that_could_be_started_the_pause_is_short_again(begin: Callable[..., Life]) -> None:
+    life = begin("exit 1", Policy(run_limit=2, failure_limit=2, delay=HOUR))
     lack(life)
     for _ in range(3):
         life.turn_until(lambda: life.job.status == "scheduled", "a pause")
@@ -120,15 +107,15 @@ def test_after_a_run_that_could_be_started_the_pause_is_short_again(lives: Calla
     assert life.job.attempts == 1
 
 
-def test_a_cancellation_that_came_meanwhile_wins(lives: Callable[..., Life]) -> None:
-    life = lives()
+def test_a_cancellation_that_came_meanwhile_wins(begin: Callable[..., Life]) -> None:
+    life = begin()
     lack(life, life.cancel)
     assert life.live().outcome == "cancelled"
     assert life.slots == 0
 
 
-def test_a_job_whose_time_is_over_while_it_is_put_off_has_timed_out(lives: Callable[..., Life]) -> None:
-    life = lives(job_timeout=MINUTE)
+def test_a_job_whose_time_is_over_while_it_is_put_off_has_timed_out(begin: Callable[..., Life]) -> None:
+    life = begin(job_timeout=MINUTE)
     lack(life)
     life.turn_until(lambda: life.job.runs == 1 and life.job.phase == "queued", "a pause")
     life.clock.ahead += 2 * MINUTE
@@ -245,6 +232,15 @@ def test_it_fills_its_places_again_when_it_has_what_that_takes(
     assert places(workshop) == 4
 
 
+def work_to_its_end(workshop: Workshop) -> None:
+    def finished() -> bool:
+        workshop.clock.ahead += SECOND
+        workshop.worker.turn()
+        return workshop.worker.finished()
+
+    until(finished, "the end of the worker")
+
+
 def test_a_drain_waits_for_the_jobs_that_it_could_not_start(
     open_workshop: Callable[..., Workshop],
 ) -> None:
@@ -254,13 +250,7 @@ def test_a_drain_waits_for_the_jobs_that_it_could_not_start(
     turn(workshop)
     assert not workshop.worker.finished()
     engine_of(workshop).left = 10
-
-    def finished() -> bool:
-        workshop.clock.ahead += SECOND
-        workshop.worker.turn()
-        return workshop.worker.finished()
-
-    until(finished, "the end of the drain")
+    work_to_its_end(workshop)
     assert {workshop.job(job.id).outcome for job in jobs} == {"success"}
     assert (workshop.root / "ran").read_text() == "\n" * 3
     assert workshop.job(by_its_user.id).phase == "queued"
@@ -274,13 +264,7 @@ def test_a_worker_for_one_job_tries_again_until_it_has_run_one(
     turn(workshop)
     assert not workshop.worker.finished()
     engine_of(workshop).left = 10
-
-    def finished() -> bool:
-        workshop.clock.ahead += SECOND
-        workshop.worker.turn()
-        return workshop.worker.finished()
-
-    until(finished, "the end of the worker")
+    work_to_its_end(workshop)
     assert (workshop.root / "ran").read_text() == "\n"
     assert sorted(str(workshop.job(job.id).outcome) for job in jobs) == ["None", "None", "success"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,20 +29,6 @@ IGNORES = "trap 'echo term >> heard' TERM; echo > ready; while :; do sleep 0.01;
 A_MOMENT = 100 * MILLISECOND
 
 THREE_RUNS = Policy(run_limit=3, failure_limit=3, delay=MINUTE)
-
-
-@pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
-    """Make a job and accept it; whatever is left of it is ended after the test."""
-    made: list[Life] = []
-
-    def make(*args: Any, **fields: Any) -> Life:
-        made.append(Life(tmp_path, *args, **fields))
-        return made[0].accept()
-
-    yield make
-    for life in made:
-        life.close()
 
 
 def in_line(begin: Begin, **spec: Any) -> Life:

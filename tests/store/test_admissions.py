@@ -23,6 +23,7 @@ from tests.builders import (
     Ring,
     add_job,
     add_owner,
+    add_worker,
     admit,
     commit,
     counted,
@@ -495,9 +496,7 @@ def test_of_jobs_that_are_queued_at_once_as_many_idle_workers_are_told_as_can_be
 ) -> None:
     with store.writing():
         for number in range(5):
-            owner = add_owner(store, f"worker {number}", "worker")
-            store.execute("UPDATE owners SET accepting = 1 WHERE id = ?", (owner,))
-            store.execute("INSERT INTO worker_queues (owner, queue) VALUES (?, 'default')", (owner,))
+            add_worker(store, f"worker {number}")
         for _ in range(3):
             add_job(store)
     ring.told.clear()

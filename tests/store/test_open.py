@@ -18,6 +18,7 @@ from inturn.store import migrate
 from inturn.store.backup import back_up
 from inturn.store.db import Store, open_store
 from tests.builders import add_job, new_store
+from tests.store.racing import race
 
 # Waits for the signal to start, so that all processes open the new store at the same instant.
 OPENER = """
@@ -81,26 +82,7 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def test_sixteen_processes_that_open_a_new_store_at_once_all_succeed_and_all_commit(tmp_path: Path) -> None:
-    openers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER, str(tmp_path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
-            text=True,
-        )
-        for _ in range(16)
-    ]
-    for opener in openers:
-        assert opener.stdout is not None
-        assert opener.stdout.readline() == "ready\n"
-    for opener in openers:
-        assert opener.stdin is not None
-        opener.stdin.write("go\n")
-        opener.stdin.flush()
-    errors = [opener.communicate()[1] for opener in openers]
-    assert [opener.returncode for opener in openers] == [0] * 16, errors
+    race(OPENER, tmp_path, 16)
     store = new_store(tmp_path)
     assert store.row("SELECT count(*), count(DISTINCT id) FROM jobs") == (16, 16)
     assert store.row("SELECT count(*) FROM migrations") == (len(migrate.MIGRATIONS),)

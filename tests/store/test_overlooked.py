@@ -6,9 +6,9 @@ from inturn.core.admission import STORE
 from inturn.core.held import Lane
 from inturn.core.job import Job
 from inturn.core.moment import HOUR
-from inturn.store import admissions, held
+from inturn.store import admissions, held, owners
 from inturn.store.db import Store
-from tests.builders import START, add_job, add_owner, admit, make_submission, supervised
+from tests.builders import START, add_job, add_owner, add_worker, admit, make_submission, supervised
 
 
 def limit(store: Store, slots: int, pool: str = STORE) -> None:
@@ -55,17 +55,15 @@ def test_a_worker_with_a_free_place_is_told_of_a_job_in_its_queue(store: Store) 
         add_job(store)
         add_job(store, make_submission(queue="nobody serves it"))
     assert admissions.overlooked(store, 0, START) == []
-    store.execute("UPDATE owners SET accepting = 1 WHERE id = ?", (worker,))
-    store.execute("INSERT INTO worker_queues (owner, queue) VALUES (?, 'default')", (worker,))
+    with store.writing():
+        owners.serve(store, worker, {"default": None}, 1)
     assert admissions.overlooked(store, 0, START) == ["worker"]
 
 
 def test_as_many_workers_are_told_as_there_are_jobs_for_them(store: Store) -> None:
     with store.writing():
         for number in range(5):
-            owner = add_owner(store, f"worker {number}", "worker")
-            store.execute("UPDATE owners SET accepting = 1 WHERE id = ?", (owner,))
-            store.execute("INSERT INTO worker_queues (owner, queue) VALUES (?, 'default')", (owner,))
+            add_worker(store, f"worker {number}")
         for _ in range(3):
             add_job(store)
     assert len(set(admissions.overlooked(store, 0, START))) == 3

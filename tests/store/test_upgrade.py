@@ -21,6 +21,7 @@ from inturn.core.layout import DATABASE
 from inturn.errors import InturnError
 from inturn.store import migrate, upgrade
 from tests.builders import add_job, new_store
+from tests.store.racing import race
 
 # Released stores were made by exactly this file: a change of it would give two schemas one version.
 FROZEN = {
@@ -243,25 +244,6 @@ def test_of_many_processes_that_find_an_older_store_in_use_one_backs_up_all_of_i
     path = older(tmp_path, journal_mode="wal")
     use(path)
     with in_use(path):
-        upgraders = [
-            subprocess.Popen(
-                [sys.executable, "-c", UPGRADER, str(tmp_path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=Path(__file__).parents[2],
-                text=True,
-            )
-            for _ in range(8)
-        ]
-        for upgrader in upgraders:
-            assert upgrader.stdout is not None
-            assert upgrader.stdout.readline() == "ready\n"
-        for upgrader in upgraders:
-            assert upgrader.stdin is not None
-            upgrader.stdin.write("go\n")
-            upgrader.stdin.flush()
-        errors = [upgrader.communicate()[1] for upgrader in upgraders]
-    assert [upgrader.returncode for upgrader in upgraders] == [0] * 8, errors
+        race(UPGRADER, tmp_path, 8)
     assert backups(tmp_path) == [BACKUP]
     assert uses(tmp_path / BACKUP) == uses(path) > 0

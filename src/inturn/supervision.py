@@ -79,8 +79,8 @@ def supervise(directory: str, token: str, answer: Callable[[bytes], None], fifo:
     if supervisor.take_over(tools, owner):
         supervisor.supervise(owner)
     faults.point("supervisor.done")
-    # The store is left open: the end of the process closes it as well, and sooner. Whoever is next in line may
-    # be waiting for this processor.
+    # The store is left open: the end of the process closes it as well, and sooner. Whoever is next in line
+    # may be waiting for this processor.
     supervisor.say_goodbye(tools)
     faults.point("supervisor.left")
     paths.discard(fifo_path, lock_path)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from inturn import __version__
+from inturn.cli.elsewhere import CALLED
 from inturn.cli.main import main
+from inturn.cli.parser import build
 from inturn.cli.verbs import ALIASES, VERBS
 from inturn.errors import CODES
 from tests.e2e.harness import Cli
@@ -47,11 +50,21 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"inturn {__version__}\n"
 
 
+def test_what_other_tools_call_it_leads_to_a_verb_and_options_that_there_are() -> None:
+    for word, ours in CALLED.items():
+        verb, *options = ours.split()
+        assert word not in (*VERBS, *ALIASES)
+        known = build(verb, import_module(f"inturn.cli.verbs.{verb}"))._option_string_actions
+        assert set(options) <= set(known)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["stat"], "unknown verb stat (did you mean status?)"),
         (["lst"], "unknown verb lst (did you mean list?)"),
+        (["ps"], "unknown verb ps (did you mean list?)"),
+        (["tail", "7"], "unknown verb tail (did you mean logs -f?)"),
         (["--jso"], "unknown option --jso (did you mean --json?)"),
         (["list", "--al"], "unknown option --al (did you mean --all?)"),
         (["run", "--prio", "5", "true"], "unknown option --prio (did you mean --priority?)"),

@@ -18,6 +18,7 @@ concurrency:
     io: {slots: 3}
     gpu: {devices: [0, 1], per_device: 2, variable: GPUS, others: all}
     7: {devices: [GPU-8a56, "MIG-1"]}
+polling: {looks_per_second: 20}
 defaults: {retries: 0}
 """
 
@@ -56,6 +57,7 @@ def test_a_whole_file_is_read() -> None:
         ),
         defaults=(("retries", 0),),
         declares_limit=True,
+        looks_per_second=20,
     )
 
 
@@ -137,6 +139,17 @@ def test_a_wrong_device_pool_is_refused_where_it_is_wrong(entry: str, path: str)
     assert problem.message.startswith(f"a.yml:3: concurrency.pools.gpu.{path}: ")
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "unlimited", "'20'", "1.5", "10001", "~", "[]", "10s"])
+def test_nonsense_about_polling_is_refused_with_its_place(value: str) -> None:
+    problem = refusal(f"schema_version: 1\npolling:\n  looks_per_second: {value}\n")
+    assert problem.message.startswith("a.yml:3: polling.looks_per_second: ")
+
+
+@pytest.mark.parametrize(("said", "looks"), [("{}", None), ("{looks_per_second: 10000}", 10_000)])
+def test_how_often_all_look_may_be_said_or_left_out(said: str, looks: int | None) -> None:
+    assert loads(f"schema_version: 1\npolling: {said}\n").looks_per_second == looks
+
+
 @pytest.mark.parametrize("name", ["a", "7", "1.0", "null", "true", "A.b_c-d", "x" * 64])
 def test_a_pool_name_may_look_like_something_else(name: str) -> None:
     assert loads(with_pools(f"{{{name}: 1}}")).pools == (PoolConfig(name, 1),)
@@ -154,7 +167,7 @@ def test_a_wrong_pool_name_is_refused(name: str) -> None:
         (
             "schema_version: 1\nzzz: 1\n",
             "a.yml:2: zzz: ",
-            "Known here: concurrency, defaults, schema_version.",
+            "Known here: concurrency, defaults, polling, schema_version.",
         ),
         ("schema_version: 1\n? ''\n: 1\n", 'a.yml:2: "": ', "Known here: "),
         ("schema_version: 1\n<<: {defaults: {}}\n", "a.yml:2: <<: ", "Known here: "),

@@ -49,6 +49,7 @@ def test_without_anything_the_defaults_are_in_force_and_nothing_is_created(cli: 
         "store": (str(cli.root / "state" / "inturn"), "default"),
         "configuration": (str(cli.config), "default"),
         "concurrency.max_active_slots": ("unlimited", "default"),
+        "polling.looks_per_second": (10, "default"),
     }
     assert not (cli.root / "state").exists()
 
@@ -63,6 +64,7 @@ def test_each_setting_says_where_it_came_from(cli: Cli) -> None:
         "concurrency.max_active_slots": (4, str(cli.config)),
         "concurrency.pools.analysis": (2, str(cli.config)),
         "concurrency.pools.disk": (7, "command"),
+        "polling.looks_per_second": (10, "default"),
         "defaults.retries": (1, str(cli.config)),
     }
     named = settings(cli, "--dir", str(cli.root / "other"), "--config", str(cli.config))
@@ -76,6 +78,16 @@ def test_a_file_that_is_not_there_is_shown_as_such(cli: Cli) -> None:
     assert settings(cli)["configuration"] == (str(cli.config), "default")
     cli.configure("schema_version: 1\n")
     assert "(not there)" not in cli.run("config", "show").check().text
+
+
+def test_how_often_all_look_is_shown_checked_and_applied(cli: Cli) -> None:
+    cli.configure("schema_version: 1\npolling: {looks_per_second: 40}\n")
+    shown = cli.run("config", "show", "--json").check().data
+    assert shown["pending"] == [{"setting": "polling.looks_per_second", "before": 10, "after": 40}]
+    assert cli.run("config", "validate", "--json").check().data["looks_per_second"] == 40
+    assert cli.run("config", "apply").check().text == "looks per second: 10 -> 40\n"
+    assert settings(cli)["polling.looks_per_second"] == (40, str(cli.config))
+    assert cli.run("config", "apply").check().text == "nothing had to be changed\n"
 
 
 def test_plain_lines_have_three_columns(cli: Cli) -> None:

@@ -43,7 +43,7 @@ import sys
 from inturn.owners import owner, task
 assert task.BIND_AFTER and owner.poll_interval
 task.BIND_AFTER = 10**9
-owner.poll_interval = lambda owners: 10**9
+owner.poll_interval = lambda owners, looks: 10**9
 from inturn.cli.main import main
 sys.exit(main(["work", "--drain"]))
 """

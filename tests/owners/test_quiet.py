@@ -12,8 +12,9 @@ from inturn.core.moment import HOUR, SECOND
 from inturn.core.polling import BASE_INTERVAL, poll_interval
 from inturn.errors import InturnError
 from inturn.host import clock, wake
-from inturn.store import admissions, owners
+from inturn.store import admissions, owners, settings
 from inturn.store.db import Store
+from inturn.store.settings import Applied
 from tests.builders import add_job, add_owner, admit, make_submission
 from tests.owners.life import Life
 
@@ -101,15 +102,15 @@ def test_a_crowd_that_cannot_be_counted_makes_nobody_restless(
     begin: Begin, naps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     life = behind_an_older_one(begin)
-    count = owners.count_live
+    count = owners.crowd
     failures: list[InturnError] = [InturnError("store_busy", "it stayed locked", "")]
 
-    def fail_once(store: Store) -> int:
+    def fail_once(store: Store) -> tuple[int, int | None]:
         if failures:
             raise failures.pop()
         return count(store)
 
-    monkeypatch.setattr(owners, "count_live", fail_once)
+    monkeypatch.setattr(owners, "crowd", fail_once)
     for _ in range(5):
         life.owner.turn()
         life.clock.ahead += max(naps[-1], 0)
@@ -144,6 +145,22 @@ def test_a_crowd_that_has_gone_is_missed_though_it_was_counted_just_now(
     life.clock.ahead += SECOND
     life.owner.turn()
     assert naps[-1] <= poll_interval(3) * 11 // 10
+
+
+def test_a_crowd_looks_as_often_as_the_configuration_says_and_hears_of_a_change(
+    begin: Begin, naps: list[int]
+) -> None:
+    life = behind_an_older_one(begin)
+    register_crowd(life)
+    life.owner.turn()
+    assert naps[-1] > BASE_INTERVAL * 2
+    for looks in (20 * CROWD, 100):
+        with life.other.writing():
+            settings.note_applied(life.other, Applied("a.yml", "", (0, 0, 0), "", life.clock().wall, looks))
+        life.clock.ahead += 2 * SECOND
+        life.owner.turn()
+        expected = poll_interval(CROWD + 2, looks)
+        assert expected // 2 <= naps[-1] <= expected * 3 // 2
 
 
 def test_an_owner_reckons_with_the_crowd_when_it_waits_for_the_write_lock(

@@ -7,12 +7,13 @@ import pytest
 
 from inturn.core.admission import STORE
 from inturn.core.job import Job
+from inturn.core.polling import LOOKS_PER_SECOND
 from inturn.core.spec import Spec, Submission
 from inturn.core.transitions import Event
 from inturn.errors import InturnError
 from inturn.host import clock
 from inturn.service import capacity, configure
-from inturn.service.configure import Change
+from inturn.service.configure import Change, Retuned
 from inturn.service.context import Context
 from inturn.service.defaults import submission_rules
 from inturn.service.intake import store_job
@@ -47,7 +48,7 @@ class Configured:
         """Do what a submission does first; returns the defaults for it."""
         return configure.defaults(self.context, submission_rules(self.context))
 
-    def apply(self) -> list[Change]:
+    def apply(self) -> list[Change | Retuned]:
         """Do what `config apply` does."""
         return configure.apply(self.context, submission_rules(self.context))
 
@@ -175,6 +176,17 @@ def test_applying_tells_what_has_changed_and_nothing_else(configured: Configured
         Change(STORE, Pool(STORE, 4, True), None),
         Change("analysis", Pool("analysis", 2, True), Pool("analysis", 3, True)),
     ]
+
+
+def test_how_often_all_look_is_applied_told_once_and_taken_back(configured: Configured) -> None:
+    configured.write("schema_version: 1\npolling: {looks_per_second: 40}\n")
+    assert configured.apply() == [Retuned(LOOKS_PER_SECOND, 40)]
+    assert owners.crowd(configured.scene.store)[1] == 40
+    assert configured.apply() == []
+    configured.write("schema_version: 1\n")
+    configured.before_submission()
+    assert owners.crowd(configured.scene.store)[1] is None
+    assert configured.apply() == []
 
 
 def test_what_a_command_has_set_stays_unless_the_file_declares_it(configured: Configured) -> None:

@@ -247,6 +247,16 @@ def test_a_queue_is_held_and_released(scene: Scene) -> None:
     assert pausing.release(scene.context, [lane], False)[0][0].refusal
 
 
+def test_a_queue_that_nobody_has_heard_of_is_held_and_the_user_told(scene: Scene) -> None:
+    scene.add()
+    pausing.hold(scene.context, [Lane("queue", "default")], False)
+    assert scene.notices == []
+    pausing.hold(scene.context, [Lane("queue", "defualt")], False)
+    (notice,) = scene.notices
+    assert "defualt" in notice
+    assert held.load(scene.store) == Held(frozenset({"default", "defualt"}))
+
+
 def test_a_pool_that_does_not_exist_cannot_be_held(scene: Scene) -> None:
     with pytest.raises(InturnError) as caught:
         pausing.hold(scene.context, [Lane("queue", "q"), Lane("pool", "p")], False)

@@ -27,6 +27,7 @@ from tests.store.racing import race
 FROZEN = {
     "0001.sql": "9775323facdddeae801036aee8e9bd57add469d9075dfab08dad79132c8aa6a8",
     "0002.sql": "3a16469b438fe7ad98e7844ade194532e843b40512410735e85394ca8952099b",
+    "0003.sql": "bb0aa012d2f390d5f382c4bca45a20847944b54fec87db13a82f1295d95866af",
 }
 
 OLDER = migrate.MAJOR * 1000

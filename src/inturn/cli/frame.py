@@ -104,7 +104,9 @@ def _understand(words: Sequence[str]) -> _Call | None:
 
 def _understand_verb(name: str, words: Sequence[str], given: dict[str, object]) -> _Call | None:
     if name not in VERBS:
-        close = did_you_mean(name, (*VERBS, *ALIASES))
+        from inturn.cli.elsewhere import our_word
+
+        close = our_word(name) or did_you_mean(name, (*VERBS, *ALIASES))
         raise InturnError("usage", f"unknown verb {name}{close}", "All verbs: inturn --help")
     verb = _load(name)
     parse = getattr(verb, "parse", None)

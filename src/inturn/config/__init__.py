@@ -39,6 +39,7 @@ class Config(NamedTuple):
 
     `defaults` holds names of options with underscores, and str, int, bool or list[str], in the file's order.
     `declares_limit` tells a file that says `unlimited` from one that says nothing of the store-wide limit.
+    `looks_per_second` is how often all who wait look at the store together, or None.
     """
 
     path: str
@@ -47,6 +48,7 @@ class Config(NamedTuple):
     pools: tuple[PoolConfig, ...]
     defaults: tuple[tuple[str, object], ...]
     declares_limit: bool = False
+    looks_per_second: int | None = None
 
 
 def default_path(environ: Mapping[str, str]) -> str:
@@ -121,8 +123,7 @@ def loads(
 
     if len(text) > MAX_BYTES:
         raise InturnError("config_invalid", f"{path}:1: the file is larger than 1 MiB")
-    limit, pools, defaults, declares_limit = check(read(text, path), allowed_defaults, check_default)
-    return Config(path, sha256(text).hexdigest(), limit, pools, defaults, declares_limit)
+    return Config(path, sha256(text).hexdigest(), *check(read(text, path), allowed_defaults, check_default))
 
 
 def _absolute(path: str) -> str:

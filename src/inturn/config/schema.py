@@ -1,9 +1,10 @@
-"""What the configuration file may say: its version, capacities and defaults, strictly."""
+"""What the configuration file may say: its version, capacities, polling and defaults, strictly."""
 
 from __future__ import annotations
 
 from inturn.config import PoolConfig
 from inturn.core.duration import MAX_LIMIT, parse_limit
+from inturn.core.polling import MOST_LOOKS_PER_SECOND
 from inturn.core.values import is_lane_name
 from inturn.errors import InturnError
 
@@ -24,21 +25,23 @@ def check(
     root: Node,
     allowed_defaults: Collection[str] | None,
     check_default: Callable[[str, object], object] | None,
-) -> tuple[int | None, tuple[PoolConfig, ...], _Defaults, bool]:
-    """What a file declares: limit, pools, defaults, and whether it says something of the limit at all."""
+) -> tuple[int | None, tuple[PoolConfig, ...], _Defaults, bool, int | None]:
+    """What a file declares, in the order of `Config`, from the limit on."""
     _check_version(root)
-    top = _mapping(root, ("schema_version", "concurrency", "defaults"))
+    top = _mapping(root, ("schema_version", "concurrency", "polling", "defaults"))
     concurrency: Mapping[str, Node] = {}
     if "concurrency" in top:
         concurrency = _mapping(top["concurrency"], ("max_active_slots", "pools"))
     limit = _limit(concurrency["max_active_slots"]) if "max_active_slots" in concurrency else None
     pools = _mapping(concurrency["pools"]) if "pools" in concurrency else {}
+    polling = _mapping(top["polling"], ("looks_per_second",)) if "polling" in top else {}
     defaults = _mapping(top["defaults"]) if "defaults" in top else {}
     return (
         limit,
         tuple(_pool(name, node) for name, node in pools.items()),
         _defaults(defaults, allowed_defaults, check_default),
         "max_active_slots" in concurrency,
+        _looks(polling["looks_per_second"]) if polling else None,
     )
 
 
@@ -79,6 +82,13 @@ def _limit(node: Node) -> int | None:
         return parse_limit(node.text)
     except InturnError as problem:
         raise node.wrong(problem.message, problem.hint) from None
+
+
+def _looks(node: Node) -> int:
+    looks = _limit(node)
+    if looks is None or looks > MOST_LOOKS_PER_SECOND:
+        raise node.wrong(f"it must be a positive integer, at most {MOST_LOOKS_PER_SECOND}")
+    return looks
 
 
 def _pool(name: str, node: Node) -> PoolConfig:

@@ -9,18 +9,21 @@ from __future__ import annotations
 from inturn.core.moment import MILLISECOND, SECOND
 
 BASE_INTERVAL = 100 * MILLISECOND
-BUDGET_PER_SECOND = 10
 LONGEST_INTERVAL = 100 * SECOND
 
+# How often a second all of them look together, unless the configuration file says otherwise; and at most.
+LOOKS_PER_SECOND = 10
+MOST_LOOKS_PER_SECOND = 10_000
 
-def poll_interval(owners: int) -> int:
+
+def poll_interval(owners: int, looks_per_second: int | None = None) -> int:
     """Microseconds between two looks of one owner while so many of them look at the same store.
 
-    All together keep to BUDGET_PER_SECOND, so that a thousand sleepers do not eat the machine, until each
+    All together keep to `looks_per_second`, so that a thousand sleepers do not eat the machine, until each
     would look more rarely than every LONGEST_INTERVAL: so long can go unseen what only the owner itself looks
-    at, such as that its job is to be cancelled.
+    at, such as that its job is to be cancelled. None stands for LOOKS_PER_SECOND.
     """
-    fair_share = -(-owners * SECOND // BUDGET_PER_SECOND)
+    fair_share = -(-owners * SECOND // (looks_per_second or LOOKS_PER_SECOND))
     return max(BASE_INTERVAL, min(fair_share, LONGEST_INTERVAL))
 
 

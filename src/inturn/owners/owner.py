@@ -240,10 +240,10 @@ class Owner:
         now = self._tools.now().mono
         self._uncounted = now - self._counted_at < COUNT_EVERY
         if not self._uncounted:
-            crowd = owners.count_live(self._tools.store)
+            crowd, looks = owners.crowd(self._tools.store)
             self._tools.store.expect(crowd)
             self._counted_at = now
-            before, self._interval = self._interval, poll_interval(self._sharers(crowd))
+            before, self._interval = self._interval, poll_interval(self._sharers(crowd), looks)
             if self._interval > before * 11 // 10:
                 # Those who have come at the same time would all look at the same time, and nobody else.
                 self._is_to_scatter = True

@@ -1,4 +1,4 @@
-"""The configuration file and the capacities in the store: when the one is written into the other."""
+"""The configuration file and what the store has of it: when the one is written into the other."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ class Change(NamedTuple):
     after: Pool | None
 
 
+class Retuned(NamedTuple):
+    """How often a second all who wait look at the store, as it was and as it is to be."""
+
+    before: int
+    after: int
+
+
 def defaults(context: Context, rules: Rules) -> dict[str, object]:
     """The defaults for a submission, after the file has been applied if it has changed.
 
@@ -70,8 +77,10 @@ def defaults(context: Context, rules: Rules) -> dict[str, object]:
     return dict(read.defaults)
 
 
-def apply(context: Context, rules: Rules) -> list[Change]:
-    """Write the file's capacities into the store, whichever file was applied before; returns the changes.
+def apply(context: Context, rules: Rules) -> list[Change | Retuned]:
+    """Write what the file says of all processes into the store; returns the changes.
+
+    It does not matter which file was applied before.
 
     Raises InturnError `config_invalid`, or `conflict` if it would remove a pool that live jobs name.
     """
@@ -127,9 +136,18 @@ def plan(current: Iterable[Pool], read: Config) -> list[Change]:
     ]
 
 
+def retuning(known: Applied | None, read: Config) -> list[Retuned]:
+    """What would have to change for all who wait to look at the store as often as the file says."""
+    from inturn.core.polling import LOOKS_PER_SECOND  # every submission loads this module
+
+    before = (known and known.looks_per_second) or LOOKS_PER_SECOND
+    after = read.looks_per_second or LOOKS_PER_SECOND
+    return [Retuned(before, after)] if before != after else []
+
+
 def _apply(
     context: Context, store: Store, read: Config, signature: tuple[int, int, int], strict: bool
-) -> list[Change]:
+) -> list[Change | Retuned]:
     now = context.now()
     with faults.commit("configure", store.writing()):
         changes = [
@@ -142,10 +160,12 @@ def _apply(
                 settings.remove_pool(store, change.name)
             else:
                 settings.set_pool(store, change.after)
-        fresh = Applied(read.path, read.digest, signature, _format(dict(read.defaults)), now.wall)
+        retuned = retuning(settings.applied(store), read)
+        defaults = _format(dict(read.defaults))
+        fresh = Applied(read.path, read.digest, signature, defaults, now.wall, read.looks_per_second)
         settings.note_applied(store, fresh)
         admissions.wake_admissible(store, now)
-    return changes
+    return [*changes, *retuned]
 
 
 def _may_remove(context: Context, store: Store, name: str, strict: bool) -> bool:

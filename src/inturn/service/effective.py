@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inturn.core.admission import STORE
+from inturn.core.polling import LOOKS_PER_SECOND
 from inturn.service import configure
 from inturn.store import settings
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Literal, NamedTuple
 
     from inturn.config import Config
-    from inturn.service.configure import Change, Rules
+    from inturn.service.configure import Change, Retuned, Rules
     from inturn.service.context import Context
     from inturn.store.settings import Applied, Pool
 
@@ -38,12 +39,12 @@ class Effective(NamedTuple):
 
     `standing` is `absent` without a file; `new` if none was ever applied; `applied` if the store goes by this
     one as it is, `changed` as it was before; `other` if the store goes by another file. `pending` is what the
-    file says of capacities and the store does not.
+    file says of all processes and the store does not.
     """
 
     settings: tuple[Setting, ...]
     standing: Standing
-    pending: tuple[Change, ...]
+    pending: tuple[Change | Retuned, ...]
 
 
 def effective(context: Context, rules: Rules, option: str | None, environ: Mapping[str, str]) -> Effective:
@@ -59,10 +60,14 @@ def effective(context: Context, rules: Rules, option: str | None, environ: Mappi
         Setting("store", context.directory, _origin_of_store(option, environ)),
         Setting("configuration", context.config_path, context.config_origin),
         *_capacities(pools, known),
+        _polling(known),
         *_defaults(read),
     )
-    pending = () if read is None else tuple(configure.plan(pools, read))
-    return Effective(found, _standing(known, read), pending)
+    pending: list[Change | Retuned] = []
+    if read is not None:
+        pending += configure.plan(pools, read)
+        pending += configure.retuning(known, read)
+    return Effective(found, _standing(known, read), tuple(pending))
 
 
 def _origin_of_store(option: str | None, environ: Mapping[str, str]) -> str:
@@ -77,6 +82,13 @@ def _capacities(pools: list[Pool], known: Applied | None) -> Iterator[Setting]:
     for pool in pools:
         name = f"concurrency.pools.{pool.name}" if pool.name else "concurrency.max_active_slots"
         yield Setting(name, pool, known.path if pool.declared and known is not None else "command")
+
+
+def _polling(known: Applied | None) -> Setting:
+    name = "polling.looks_per_second"
+    if known is None or known.looks_per_second is None:
+        return Setting(name, LOOKS_PER_SECOND, "default")
+    return Setting(name, known.looks_per_second, known.path)
 
 
 def _defaults(read: Config | None) -> Iterator[Setting]:

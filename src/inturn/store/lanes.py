@@ -1,4 +1,4 @@
-"""What a draining worker asks about its queues, in the snapshot of its failed claim."""
+"""Queues: what a draining worker asks about its own, in the snapshot of its failed claim; which there are."""
 
 from __future__ import annotations
 
@@ -66,6 +66,14 @@ def _candidate(store: Store, job_id: int, alive: set[str], paused: Held) -> Cand
         minded,
         tuple(parent for (parent,) in parents),
         held=bool(paused.over(queue, pool)),
+    )
+
+
+def is_known(store: Store, queue: str) -> bool:
+    """Whether there has been a job in a queue, or a worker serves it: any name may be that of a queue."""
+    return any(
+        store.row(f"SELECT 1 FROM {table} WHERE queue = ? LIMIT 1", (queue,)) is not None
+        for table in ("tallies", "worker_queues")
     )
 
 

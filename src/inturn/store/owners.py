@@ -129,9 +129,12 @@ def hand_over(store: Store, job: Job, heir: int) -> bool:
     return True
 
 
-def count_live(store: Store) -> int:
-    """How many live owners there are: by that the polls of a crowd are stretched."""
-    return int(store.row("SELECT count(*) FROM owners WHERE gone_at IS NULL")[0])
+def crowd(store: Store) -> tuple[int, int | None]:
+    """How many live owners there are, and how often a second they are to look together; None: as usual."""
+    count, looks = store.row(
+        "SELECT count(*), (SELECT looks_per_second FROM configuration) FROM owners WHERE gone_at IS NULL"
+    )
+    return count, looks
 
 
 def is_anyone_late(store: Store, now: Now) -> bool:

@@ -17,13 +17,14 @@ else:
 
 
 _POOL = ("name", "slots", "declared", "devices", "per_device", "variable", "others")
-_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
+_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at", "looks_per_second")
 
 
 class Applied(NamedTuple):
     """The configuration file last applied. `signature` is (mtime in ns, size, inode).
 
-    `defaults` is a JSON object, or '' if there are none.
+    `defaults` is a JSON object, or '' if there are none. `looks_per_second` is None if the file does not say
+    how often all who wait look at the store.
     """
 
     path: str
@@ -31,6 +32,7 @@ class Applied(NamedTuple):
     signature: tuple[int, int, int]
     defaults: str
     applied_at: int
+    looks_per_second: int | None = None
 
 
 class Pool(NamedTuple):
@@ -52,13 +54,13 @@ class Pool(NamedTuple):
 
 def applied(store: Store) -> Applied | None:
     """What was last applied, or None."""
-    row = store.row("SELECT path, digest, mtime_ns, size, inode, defaults, applied_at FROM configuration")
-    return None if row is None else Applied(row[0], row[1], (row[2], row[3], row[4]), row[5], row[6])
+    row = store.row(f"SELECT {', '.join(_APPLIED[1:])} FROM configuration")
+    return None if row is None else Applied(row[0], row[1], row[2:5], *row[5:])
 
 
 def note_applied(store: Store, fresh: Applied) -> None:
     """Remember which file the capacities came from."""
-    values = (1, fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at)
+    values = (1, fresh.path, fresh.digest, *fresh.signature, *fresh[3:])
     _put(store, "configuration", _APPLIED, values)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from inturn.config import Config
     from inturn.core.schema import Schema
-    from inturn.service.configure import Change
+    from inturn.service.configure import Change, Retuned
     from inturn.service.context import Context
     from inturn.service.effective import Effective, Setting
 
@@ -82,6 +82,7 @@ def _validated(read: Config) -> Result:
         "valid": True,
         "max_active_slots": read.max_active_slots,
         "pools": [_pool(pool) for pool in service.declared(read) if pool.name],
+        "looks_per_second": read.looks_per_second,
         "defaults": dict(read.defaults),
     }
     return Result(data, lambda: [f"{printable(read.path)}\tvalid"])
@@ -170,7 +171,9 @@ def _capacity(pool: Pool | None) -> str:
     return f"{slots} (devices {', '.join(pool.devices)}{each}; {pool.variable}; others: {pool.others})"
 
 
-def _told(change: Change) -> str:
+def _told(change: Change | Retuned) -> str:
+    if isinstance(change, service.Retuned):
+        return f"looks per second: {change.before} -> {change.after}"
     what, nothing = (f"pool {change.name}", "none") if change.name else ("limit", "unlimited")
     before, after = _capacity(change.before) or nothing, _capacity(change.after) or nothing
     if before == after:
@@ -178,7 +181,9 @@ def _told(change: Change) -> str:
     return f"{what}: {before} -> {after}"
 
 
-def _change(change: Change) -> dict[str, object]:
+def _change(change: Change | Retuned) -> dict[str, object]:
+    if isinstance(change, service.Retuned):
+        return {"setting": "polling.looks_per_second", "before": change.before, "after": change.after}
     before, after = change.before, change.after
     return {
         "pool": change.name or None,
@@ -213,7 +218,9 @@ def schema() -> Schema:
     plain: dict[str, Schema] = {"name": maybe(TEXT), "slots": LIMIT}
     pool = either(record(plain), record({**plain, **devices}))
     value: Schema = {"type": ["string", "integer", "boolean", "array"], "items": TEXT}
-    changes = many(record({"pool": maybe(TEXT), "before": maybe(pool), "after": maybe(pool)}))
+    capacity = record({"pool": maybe(TEXT), "before": maybe(pool), "after": maybe(pool)})
+    retuned = record({"setting": always("polling.looks_per_second"), "before": ID, "after": ID})
+    changes = many(either(capacity, retuned))
     setting = record({"name": TEXT, "value": either(value, pool), "origin": TEXT})
     return either(
         record({"path": TEXT, "origin": TEXT}),
@@ -223,6 +230,7 @@ def schema() -> Schema:
                 "valid": always(True),
                 "max_active_slots": LIMIT,
                 "pools": many(pool),
+                "looks_per_second": maybe(ID),
                 "defaults": mapping(value),
             }
         ),

@@ -143,6 +143,8 @@ def test_a_wrong_device_pool_is_refused_where_it_is_wrong(entry: str, path: str)
 def test_nonsense_about_polling_is_refused_with_its_place(value: str) -> None:
     problem = refusal(f"schema_version: 1\npolling:\n  looks_per_second: {value}\n")
     assert problem.message.startswith("a.yml:3: polling.looks_per_second: ")
+    assert "number" in problem.message
+    assert "unlimited" not in f"{problem.message.replace(value, '')} {problem.hint}"
 
 
 @pytest.mark.parametrize(("said", "looks"), [("{}", None), ("{looks_per_second: 10000}", 10_000)])

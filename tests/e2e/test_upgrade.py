@@ -225,6 +225,29 @@ def test_commands_of_an_older_release_keep_what_a_newer_one_has_added(
     assert_sound(cli, old, newer)
 
 
+def test_what_a_file_said_that_an_older_release_has_replaced_is_no_longer_in_force(
+    cli: Cli, old: Release, store: Store
+) -> None:
+    def looks() -> tuple[object, object]:
+        settings = {one["name"]: one for one in cli.run("config", "show", "--json").check().data["settings"]}
+        return settings["polling.looks_per_second"]["value"], settings["polling.looks_per_second"]["origin"]
+
+    polling = "schema_version: 1\npolling: {looks_per_second: 40}\n"
+    cli.configure(polling)
+    cli.run("config", "apply").check()
+    assert looks() == (40, str(cli.config))
+    for command in (("config", "apply"), ("add", "--", "true")):
+        cli.configure(TWO_POOLS.format(6, 5))
+        by(cli, old, *command).check()
+        assert looks() == (10, "default")
+        # What the older release would not have understood is read by the next that does.
+        cli.configure(polling)
+        cli.run("add", "--", "true").check()
+        assert looks() == (40, str(cli.config))
+    assert_sound(cli, old)
+    cli.run("doctor").check()
+
+
 def test_the_store_of_a_newer_major_version_is_refused_without_writing(
     cli: Cli, old: Release, tmp_path: Path
 ) -> None:

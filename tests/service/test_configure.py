@@ -118,7 +118,7 @@ def test_an_unchanged_file_is_not_even_read(configured: Configured) -> None:
     assert configured.capacities() == {STORE: 4, "analysis": 2}
 
 
-def test_another_file_gives_its_defaults_but_its_capacities_need_to_be_applied(
+def test_another_file_gives_its_defaults_but_its_limits_pools_and_polling_need_to_be_applied(
     configured: Configured, tmp_path: Path
 ) -> None:
     configured.analysis(2)

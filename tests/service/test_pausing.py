@@ -251,7 +251,8 @@ def test_a_queue_that_nobody_has_heard_of_is_held_and_the_user_told(scene: Scene
     scene.add()
     pausing.hold(scene.context, [Lane("queue", "default")], False)
     assert scene.notices == []
-    pausing.hold(scene.context, [Lane("queue", "defualt")], False)
+    for _ in range(2):  # of what is paused already nothing is told anew
+        pausing.hold(scene.context, [Lane("queue", "defualt")], False)
     (notice,) = scene.notices
     assert "defualt" in notice
     assert held.load(scene.store) == Held(frozenset({"default", "defualt"}))

@@ -27,7 +27,7 @@ from tests.store.racing import race
 FROZEN = {
     "0001.sql": "9775323facdddeae801036aee8e9bd57add469d9075dfab08dad79132c8aa6a8",
     "0002.sql": "3a16469b438fe7ad98e7844ade194532e843b40512410735e85394ca8952099b",
-    "0003.sql": "bb0aa012d2f390d5f382c4bca45a20847944b54fec87db13a82f1295d95866af",
+    "0003.sql": "e509917822e5ca023b418b57056726785e1f3e085a42c668674e3301817df4c7",
 }
 
 OLDER = migrate.MAJOR * 1000
@@ -139,6 +139,21 @@ def test_the_switch_to_wal_outlasts_a_reader_for_whom_the_busy_handler_does_not_
     leaving.join()
     assert store.row("PRAGMA journal_mode") == ("wal",)
     store.close()
+
+
+def test_an_older_store_that_cannot_be_written_is_left_alone_and_the_error_says_why(
+    tmp_path: Path,
+) -> None:
+    path = older(tmp_path)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(f"PRAGMA user_version = {OLDER + 1}")
+    before = path.read_bytes()
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        with pytest.raises(InturnError, match=r"an older inturn .* cannot be written") as refused:
+            migrate.bring_up_to_date(connection, str(path))
+        assert refused.value.code == "store_unusable"
+    assert path.read_bytes() == before
+    assert backups(tmp_path) == []
 
 
 # Copies.

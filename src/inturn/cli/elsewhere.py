@@ -44,4 +44,5 @@ CALLED = {
 
 def our_word(word: str) -> str:
     """` (did you mean X?)` for the verb of another tool, or an empty text."""
+    word = word.lower()
     return f" (did you mean {CALLED[word]}?)" if word in CALLED else ""

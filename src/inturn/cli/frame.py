@@ -11,7 +11,7 @@ import sys
 from inturn.cli import ending, output
 from inturn.cli.main import before_dashes
 from inturn.cli.options import GLOBAL, split
-from inturn.cli.text import did_you_mean
+from inturn.cli.text import did_you_mean, printable
 from inturn.cli.verbs import ALIASES, VERBS
 from inturn.core.options import Option
 from inturn.errors import InturnError
@@ -107,7 +107,7 @@ def _understand_verb(name: str, words: Sequence[str], given: dict[str, object]) 
         from inturn.cli.elsewhere import our_word
 
         close = our_word(name) or did_you_mean(name, (*VERBS, *ALIASES))
-        raise InturnError("usage", f"unknown verb {name}{close}", "All verbs: inturn --help")
+        raise InturnError("usage", f"unknown verb {printable(name)}{close}", "All verbs: inturn --help")
     verb = _load(name)
     parse = getattr(verb, "parse", None)
     if parse is not None:

@@ -6,7 +6,7 @@ begins would touch the command, and which alone costs a submission more than all
 
 from __future__ import annotations
 
-from inturn.cli.text import did_you_mean
+from inturn.cli.text import did_you_mean, printable
 from inturn.core.options import GROUPS, OPTIONS, Option, switch
 from inturn.errors import InturnError
 
@@ -90,9 +90,9 @@ def unknown_option(written: str, known: Iterable[str], help_command: str) -> Int
     if named is not None and written.startswith("--"):
         verbs = f"inturn {named.only} has" if named.only else "inturn run and inturn add have"
         hint = f"{verbs} it, behind the verb. All options here: {help_command}"
-        return InturnError("usage", f"unknown option {written}", hint)
+        return InturnError("usage", f"unknown option {printable(written)}", hint)
     close = did_you_mean(written, known)
-    return InturnError("usage", f"unknown option {written}{close}", f"All options: {help_command}")
+    return InturnError("usage", f"unknown option {printable(written)}{close}", f"All options: {help_command}")
 
 
 def _next_word(words: Sequence[str], place: int, written: str, switches: Mapping[str, str]) -> str:

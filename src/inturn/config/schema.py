@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.config import PoolConfig
-from inturn.core.duration import MAX_LIMIT, parse_limit
+from inturn.core.duration import MAX_LIMIT, parse_integer, parse_limit
 from inturn.core.polling import MOST_LOOKS_PER_SECOND
 from inturn.core.values import is_lane_name
 from inturn.errors import InturnError
@@ -85,10 +85,12 @@ def _limit(node: Node) -> int | None:
 
 
 def _looks(node: Node) -> int:
-    looks = _limit(node)
-    if looks is None or looks > MOST_LOOKS_PER_SECOND:
-        raise node.wrong(f"it must be a positive integer, at most {MOST_LOOKS_PER_SECOND}")
-    return looks
+    if node.text is None or not node.plain:
+        raise node.wrong("it must be a whole number without quotes")
+    try:
+        return parse_integer(node.text, 1, MOST_LOOKS_PER_SECOND)
+    except InturnError as problem:
+        raise node.wrong(problem.message, problem.hint) from None
 
 
 def _pool(name: str, node: Node) -> PoolConfig:

@@ -69,7 +69,7 @@ def defaults(context: Context, rules: Rules) -> dict[str, object]:
     read = load(context.config_path, rules)
     if known is not None and known.path != context.config_path:
         context.notice(
-            f"capacities are those of {known.path}; to use those of {context.config_path}:"
+            f"limits, pools and polling are those of {known.path}; to use those of {context.config_path}:"
             " inturn config apply"
         )
     else:

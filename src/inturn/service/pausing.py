@@ -86,14 +86,15 @@ def hold(context: Context, lanes: Sequence[Lane], with_running: bool) -> tuple[l
         now = context.now()
         for lane in lanes:
             _check_pool(store, lane)
-        strange = [lane for lane in lanes if lane.kind == "queue" and not queues.is_known(store, lane.name)]
+        strange = {lane for lane in lanes if lane.kind == "queue" and not queues.is_known(store, lane.name)}
         fresh = [held.hold(store, lane, now) for lane in lanes]
         # Others may have stood behind what does not compete any more.
         admissions.wake_admissible(store, now)
         running = _all_of(store, lanes, ("starting", "running"))
-    for lane in strange:
-        # It may well be paused before anything is in it; or its name was mistyped.
-        context.notice(f"queue {quoted(lane.name)} has had no job yet, and no worker serves it")
+    for lane, done in zip(lanes, fresh, strict=True):
+        if done and lane in strange:
+            # It may well be paused before anything is in it; or its name was mistyped.
+            context.notice(f"queue {quoted(lane.name)} has had no job yet, and no worker serves it")
     acted = pause(context, running) if with_running else []
     told = "" if with_running else "it is paused already"
     return [LaneActed(lane, "" if done else told) for lane, done in zip(lanes, fresh, strict=True)], acted

@@ -132,7 +132,8 @@ def hand_over(store: Store, job: Job, heir: int) -> bool:
 def crowd(store: Store) -> tuple[int, int | None]:
     """How many live owners there are, and how often a second they are to look together; None: as usual."""
     count, looks = store.row(
-        "SELECT count(*), (SELECT looks_per_second FROM configuration) FROM owners WHERE gone_at IS NULL"
+        "SELECT count(*), (SELECT looks_per_second FROM configuration WHERE asked = digest)"
+        " FROM owners WHERE gone_at IS NULL"
     )
     return count, looks
 

@@ -17,7 +17,8 @@ else:
 
 
 _POOL = ("name", "slots", "declared", "devices", "per_device", "variable", "others")
-_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at", "looks_per_second")
+_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
+_SINCE_1_3 = ("looks_per_second", "asked")
 
 
 class Applied(NamedTuple):
@@ -54,14 +55,17 @@ class Pool(NamedTuple):
 
 def applied(store: Store) -> Applied | None:
     """What was last applied, or None."""
-    row = store.row(f"SELECT {', '.join(_APPLIED[1:])} FROM configuration")
-    return None if row is None else Applied(row[0], row[1], row[2:5], *row[5:])
+    row = store.row(f"SELECT {', '.join(_APPLIED[1:] + _SINCE_1_3)} FROM configuration")
+    if row is None:
+        return None
+    path, digest, *signature, defaults, applied_at, looks, asked = row
+    return Applied(path, digest, tuple(signature), defaults, applied_at, looks if asked == digest else None)
 
 
 def note_applied(store: Store, fresh: Applied) -> None:
     """Remember which file the capacities came from."""
-    values = (1, fresh.path, fresh.digest, *fresh.signature, *fresh[3:])
-    _put(store, "configuration", _APPLIED, values)
+    values = (1, fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at)
+    _put(store, "configuration", _APPLIED + _SINCE_1_3, (*values, fresh.looks_per_second, fresh.digest))
 
 
 def pools(store: Store) -> list[Pool]:

@@ -14,7 +14,7 @@ import apsw
 
 from inturn.errors import InturnError
 from inturn.store.backup import back_up, sweep
-from inturn.store.migrate import APPLICATION_ID, CURRENT, MIGRATIONS
+from inturn.store.migrate import APPLICATION_ID, CURRENT, MAJOR, MIGRATIONS
 from inturn.store.transaction import Transaction
 
 # How long to insist on the switch to WAL while others open the same new file; SQLite's busy handler does not
@@ -28,6 +28,13 @@ def upgrade(connection: apsw.Connection, path: str, version: int) -> None:
     Raises InturnError `store_unusable` if it cannot be switched to write-ahead logging, and OSError or an
     error of SQLite if there is no room for the backup: then nothing is migrated.
     """
+    if 0 < version < CURRENT and connection.readonly("main"):
+        raise InturnError(
+            "store_unusable",
+            f"{path} has the schema of an older inturn ({MAJOR}.{version % 1000}), and cannot be written"
+            f" to be brought to {MAJOR}.{CURRENT % 1000}",
+            "Check its permissions and mount, or use the inturn that made it.",
+        )
     if not version:
         _claim(connection)
     _switch_to_wal(connection, path)

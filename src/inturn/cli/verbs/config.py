@@ -1,4 +1,4 @@
-"""`inturn config`: the settings in force, a check of the file, its capacities into the store, its path."""
+"""`inturn config`: the settings in force, a check of the file, what it says into the store, its path."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PENDING = {
     "new": "has not been applied yet: the next submission does it, or: inturn config apply",
     "changed": "has changed since it was applied: the next submission applies it, or: inturn config apply",
     "applied": "is not in force as a whole: see inturn config apply",
-    "other": "is not the file last applied; to use its capacities: inturn config apply",
+    "other": "is not the file last applied; to use its limits, pools and polling: inturn config apply",
 }
 
 
@@ -47,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
         "action",
         choices=("show", "validate", "apply", "path"),
         help="show: the settings in force and where each came from; validate: check the file and change"
-        " nothing; apply: write its limits and pools to the store; path: print which file it is",
+        " nothing; apply: write its limits, pools and polling to the store; path: print which file it is",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="what to validate (default: the file in use)")
 

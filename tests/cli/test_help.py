@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 from importlib import import_module
 
 import pytest
@@ -15,7 +12,8 @@ from inturn.cli.overview import overview
 from inturn.cli.parser import build
 from inturn.cli.verbs import VERBS
 from inturn.core.options import GROUPS, OPTIONS, switch
-from tests.e2e.harness import INTURN, Cli
+from tests.e2e.harness import Cli
+from tests.e2e.terminal import at_a_terminal
 
 WIDTHS = (40, 63, 64, 80, 110)
 
@@ -103,58 +101,30 @@ def test_what_may_be_repeated_says_so_once() -> None:
 # --- at a terminal
 
 
-def at_a_terminal(cli: Cli, *words: str, columns: int = 80, **env: str) -> str:
+def displayed(cli: Cli, *words: str, columns: int = 80, **env: str) -> str:
     """What a command shows at a terminal so wide."""
-    ours, theirs = pty.openpty()
-    os.set_blocking(ours, True)
-    import fcntl
-    import struct
-    import termios
-
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [INTURN, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        env=cli.environment({"TERM": "xterm", **env}),
-        cwd=cli.root,
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while block := os.read(ours, 65536):
-            shown += block
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    return shown.decode().replace("\r\n", "\n")
+    return at_a_terminal(cli, *words, columns=columns, env={"TERM": "xterm", **env}).check().text
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["help", "list"], ["wait", "-h"]])
 def test_help_is_coloured_at_a_terminal_alone(words: list[str], cli: Cli) -> None:
     plain = cli.run(*words).check().text
     assert "\x1b" not in plain
-    shown = at_a_terminal(cli, *words)
+    shown = displayed(cli, *words)
     assert "\x1b[1mexamples:\x1b[0m" in shown
     assert re.sub(r"\x1b\[\d*m", "", shown) == plain
-    assert at_a_terminal(cli, *words, NO_COLOR="1") == plain
-    assert at_a_terminal(cli, *words, TERM="dumb") == plain
-    assert "\x1b" in at_a_terminal(cli, *words, NO_COLOR="")
+    assert displayed(cli, *words, NO_COLOR="1") == plain
+    assert displayed(cli, *words, TERM="dumb") == plain
+    assert "\x1b" in displayed(cli, *words, NO_COLOR="")
 
 
 def test_help_is_as_wide_as_the_terminal(cli: Cli) -> None:
     for columns in (40, 60, 100):
-        shown = at_a_terminal(cli, "run", "--help", columns=columns, NO_COLOR="1")
+        shown = displayed(cli, "run", "--help", columns=columns, NO_COLOR="1")
         widest = max(map(len, shown.splitlines()))
         assert columns - 8 <= widest <= columns
-    assert (
-        max(map(len, at_a_terminal(cli, "run", "-h", columns=300, NO_COLOR="1").splitlines())) <= pages.WIDEST
-    )
-    assert (
-        max(map(len, at_a_terminal(cli, "run", "-h", columns=9, NO_COLOR="1").splitlines()))
-        <= pages.NARROWEST
-    )
+    assert max(map(len, displayed(cli, "run", "-h", columns=300, NO_COLOR="1").splitlines())) <= pages.WIDEST
+    assert max(map(len, displayed(cli, "run", "-h", columns=9, NO_COLOR="1").splitlines())) <= pages.NARROWEST
 
 
 def test_the_environment_may_name_the_width(cli: Cli) -> None:

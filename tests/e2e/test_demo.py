@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import signal
-import struct
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.harness import Cli, Result, until
+from tests.e2e.terminal import at_a_terminal
 
 CLAIMS = (
     "never more than 2 slots of pool analysis in use",
@@ -154,31 +151,13 @@ def test_a_store_that_goes_by_another_file_is_left_alone(cli: Cli) -> None:
 
 
 def test_a_person_at_a_terminal_sees_it_grow_and_gets_the_same_verdict(cli: Cli) -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    process = cli.popen(
-        "demo",
-        env={"TERM": "xterm", "TMPDIR": str(cli.root)},
-        stdin=theirs,
-        stdout=theirs,
-        start_new_session=True,
+    shown = (
+        at_a_terminal(cli, "demo", columns=80, env={"TERM": "xterm", "TMPDIR": str(cli.root)}).check().text
     )
-    os.close(theirs)
-    shown = b"".join(iter(lambda: _read(ours), b"")).decode()
-    os.close(ours)
-    assert process.wait() == 0
     assert shown.count("analyze_data.py --shard 4  ") > 2, "the table is drawn again and again"
     assert "\x1b[" in shown
     for claim in CLAIMS:
         assert f"yes  {claim}" in shown
-
-
-def _read(terminal: int) -> bytes:
-    """What a process has written to its terminal; nothing once it has closed it."""
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""
 
 
 def test_a_claim_that_does_not_hold_is_named_and_is_the_exit_code(cli: Cli) -> None:

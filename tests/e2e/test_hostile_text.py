@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shlex
-import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.harness import INTURN, Cli
+from tests.e2e.harness import Cli
+from tests.e2e.terminal import at_a_terminal
 
 # The title of the window, the colour, the bell, the beginning of the line, the other direction, a C1 control.
 EVIL = "\x1b]0;owned\x07\x1b[31mred\r\x08\x9b2J\u202e!\n\t"
@@ -62,28 +59,6 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     cli.end_everything()
 
 
-def in_a_terminal(cli: Cli, *words: str) -> str:
-    """What a command shows to a person, on a terminal that knows no colour."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
-    attributes = termios.tcgetattr(slave)
-    attributes[1] &= ~termios.OPOST
-    termios.tcsetattr(slave, termios.TCSANOW, attributes)
-    process = subprocess.Popen(
-        [INTURN, *words], env=cli.environment(), cwd=cli.root, stdin=slave, stdout=slave, stderr=slave
-    )
-    os.close(slave)
-    shown = b""
-    try:
-        while chunk := os.read(master, 65536):
-            shown += chunk
-    except OSError:  # nobody has the terminal open any more
-        pass
-    os.close(master)
-    process.wait(timeout=60)
-    return shown.decode()
-
-
 def steering(text: str) -> list[str]:
     return [line for line in text.split("\n") if STEERING.search(line)]
 
@@ -94,7 +69,7 @@ def test_nothing_that_is_shown_steers_the_reader(evil: Cli, words: tuple[str, ..
     assert done.out or done.err
     for text in (done.out.decode(), done.err.decode()):
         assert not steering(text)
-    assert not steering(in_a_terminal(evil, *words))
+    assert not steering(at_a_terminal(evil, *words).text)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +97,7 @@ def test_no_error_steers_the_reader(cli: Cli, words: tuple[str, ...]) -> None:
     assert done.code != 0
     assert done.err
     assert not steering(done.err.decode())
-    assert not steering(in_a_terminal(cli, *words))
+    assert not steering(at_a_terminal(cli, *words).text)
     document = cli.run(*words, "--json") if words[0] not in ("run", "add") else done
     assert not steering(document.out.decode())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from inturn.cli.result import Result
 from inturn.core.duration import MAX_LIMIT, parse_integer
 from inturn.core.options import read, switch
@@ -11,6 +13,7 @@ from inturn.errors import InturnError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from inturn.service.context import Context
 
@@ -53,8 +56,19 @@ def execute(args: Namespace, context: Context) -> Result:
     now = context.now()
     queues = {read("queue", name, now, switch): ceiling for name in args.queue or [DEFAULT_QUEUE]}
     places = _number("-j", args.places, MOST_PLACES)
+    if sys.stderr is not None and sys.stderr.isatty():
+        context.notice(_greeting(list(queues), places))
     run_worker(context, Orders(queues, places, args.drain, args.once))
     return Result()
+
+
+def _greeting(queues: Sequence[str], places: int) -> str:
+    """What tells a person that nothing is wrong when nothing more is printed."""
+    served = f"queue {queues[0]}" if len(queues) == 1 else f"queues {', '.join(queues)}"
+    jobs = "one job" if places == 1 else f"{places} jobs"
+    return (
+        f"serving {served}, {jobs} at a time; Ctrl-C ends it when what runs has ended, twice puts that back"
+    )
 
 
 def _number(option: str, text: str, most: int) -> int:

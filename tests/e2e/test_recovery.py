@@ -290,6 +290,23 @@ def _lasting(orphans: Orphanage, job: int) -> list[object]:
     ]
 
 
+def test_a_new_supervisor_sees_a_run_to_its_end_though_others_that_came_with_it_sleep(
+    orphans: Orphanage,
+) -> None:
+    cli = orphans.cli
+    cli.run("limit", "1").check()
+    running = orphans.begin("run", "until [ -e go ]; do sleep 0.02; done")
+    child = cli.run("run", "--after-success", running, "--", "true").id
+    behind = cli.run("run", "--", "true").id
+    family = (running, child, behind)
+    for job in family:
+        orphans.kill_owner(job)
+    cli.run("recover").check()
+    (cli.root / "go").touch()
+    cli.run("wait", *family).check()
+    assert [len(cli.show(job)["runs"]) for job in family] == [1, 1, 1]
+
+
 def test_a_paused_or_delayed_job_gets_a_new_supervisor_too(orphans: Orphanage) -> None:
     cli = orphans.cli
     delayed = cli.run("run", "--after", "1h", "--", "true").id

@@ -222,6 +222,21 @@ def test_who_was_told_by_others_and_runs_is_let_go_without_a_word(ward: Ward) ->
     assert [one.token for one in ward.nurse._charges] == []
 
 
+@pytest.mark.parametrize("phase", ["starting", "running", "stopping", "paused"])
+def test_who_got_a_job_that_has_been_started_by_a_dead_owner_is_woken_at_once(ward: Ward, phase: str) -> None:
+    ward.sleeper("waits", delay=HOUR)
+    job = ward.sleeper("adopts")
+    with ward.other.writing():
+        admit(ward.other, job, now=ward.clock())
+    ward.other.execute(
+        "UPDATE jobs SET phase = ?, held_phase = iif(?1 = 'paused', 'running', NULL) WHERE id = ?",
+        (phase, job.id),
+    )
+    assert ward.look(0) == {"adopts"}
+    assert ward.look() == set()
+    assert not ward.nurse.finished()
+
+
 def test_who_has_to_look_at_a_condition_is_woken_at_once(ward: Ward) -> None:
     ward.sleeper("a", conditions=(Condition(0, 0, "file", b"/there/is/none"),))
     assert ward.look(0) == {"a"}

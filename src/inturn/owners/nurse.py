@@ -113,10 +113,9 @@ class Nurse(Owner):
         store = self._tools.store
         owner = owners.by_token(store, token)
         found = [] if owner is None else jobs.owned_by(store, owner.id)
-        if found and holds_slots(found[0]):
-            return  # It is awake.
-        if not found or found[0].phase == "submitting" or found[0].conditional:
-            # Nothing was submitted to it, or that is not accepted yet, or it has to look at something itself.
+        if not found or found[0].phase == "submitting" or found[0].conditional or holds_slots(found[0]):
+            # Nothing was submitted to it, or that is not accepted yet, or it has to look at something itself:
+            # at a condition, or at the run that a dead owner has left it.
             self._call(token, now)
             return
         one = Charge(token, found[0], specs.load(store, found[0].id))

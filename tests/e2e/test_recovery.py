@@ -265,10 +265,10 @@ def test_jobs_that_wait_get_new_supervisors_and_keep_all_that_they_had(orphans: 
     before = [_lasting(orphans, job) for job in held]
     for job in held:
         orphans.kill_owner(job)
-    assert orphans.recover() == dict.fromkeys(held, "relaunched")
+    # Whoever else is in line looks for the dead as well, and may have been first.
+    assert orphans.recover().items() <= dict.fromkeys(held, "relaunched").items()
+    until(lambda: all(cli.show(job)["owner"]["life"] == "alive" for job in held), "new supervisors")
     assert [_lasting(orphans, job) for job in held] == before
-    for job in held:
-        assert cli.show(job)["owner"]["life"] == "alive"
     orphans.go()
     (cli.root / "there").touch()
     cli.run("wait", holder, in_line, later, waiting, "--quiet")

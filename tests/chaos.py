@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -34,7 +35,11 @@ WORKERS = 4
 PAUSES = (50, 200)
 
 # A crash is followed by a pause that grows with their number, so the last job may take its time.
-END = 300.0
+END = 200.0
+
+# How many files there are that some jobs wait for, and what is paused now and then.
+GATES = 6
+LANES = (("--pool", "narrow"), ("--pool", "wide"), ("--queue", "default"))
 
 
 class Wanted(NamedTuple):
@@ -55,6 +60,7 @@ class Chaos(Aftermath):
         self.killed: Counter[str] = Counter()
         self._workers: list[subprocess.Popen[bytes]] = []
         self._helpers: list[subprocess.Popen[bytes]] = []
+        self._paused: set[tuple[str, ...]] = set()
         for name in ("jobs", "active", "done", "told"):
             (self.witness / name).mkdir()
         self.cli.configure(CONFIGURATION)
@@ -99,18 +105,41 @@ class Chaos(Aftermath):
         if needed is not None and int(needed.rpartition("-")[2]) % 10 != 9:
             line["after_success"] = [f"@{needed}"]
             line["command"].append(needed)
+        line |= self._patience()
         return Wanted(name, verb, line, {"success", "lost"} if careful else {"success"})
+
+    def _patience(self) -> dict[str, Any]:
+        """What else a job waits for: often nothing."""
+        gate = self._gate(self.rng.randrange(GATES))
+        return self.rng.choice(
+            [
+                *({}, {}, {}),
+                {"after": f"{self.rng.uniform(0.1, 10):.1f}s"},
+                {"wait_file": [str(gate)]},
+                {"wait_probe": [f"test -e {shlex.quote(str(gate))}"]},
+                {"retry_delay": "2s"},
+            ]
+        )
+
+    def _gate(self, number: int) -> Path:
+        return self.witness / f"gate-{number}"
 
     # --- those who are killed
 
     def tend(self) -> None:
-        """Replace dead workers, and now and then have somebody recover."""
+        """Replace dead workers; now and then have somebody recover, let jobs in, or pause some."""
         self._workers = [one for one in self._workers if one.poll() is None]
         while len(self._workers) < WORKERS:
             self._workers.append(self._start("work", "-j", "2"))
         self._helpers = [one for one in self._helpers if one.poll() is None]
         if not self._helpers and self.rng.random() < 0.1:
             self._helpers.append(self._start("recover"))
+        if self.rng.random() < 0.05:
+            self._gate(self.rng.randrange(GATES)).touch()
+        if self.rng.random() < 0.1:
+            words = self.rng.choice([*LANES, (str(self.rng.randint(1, 60)),)])
+            self._paused.add(words)
+            self._helpers.append(self._start(self.rng.choice(["pause", "resume"]), *words))
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         return self.cli.popen(*words, stdout=self._errors, stderr=self._errors, start_new_session=True)
@@ -159,6 +188,12 @@ class Chaos(Aftermath):
     def settle(self) -> list[Job]:
         """Let everything come to its end."""
         self.tend()
+        for process in self._helpers:
+            process.wait(timeout=60)
+        for number in range(GATES):
+            self._gate(number).touch()
+        for words in sorted(self._paused):
+            self.cli.run("resume", *words)
         self.recover()
         found = self.wait(END)
         for worker in self._workers:

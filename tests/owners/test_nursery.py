@@ -132,18 +132,25 @@ def test_who_is_not_accepted_with_the_others_does_it_alone(cli: Cli, context: Co
     cli.run("wait", 1, 2, 3).check()
 
 
-# The nursery dies when one has reported that it has hatched, and before it is counted.
+# The nursery dies when all have reported that they have hatched, and before it has counted them.
 THE_NURSERY_IS_KILLED_BETWEEN = """
 import signal, time
 from inturn.host import brood
-parent, hatched = os.getpid(), brood.Nursling.hatched
+parent, hatched, nest = os.getpid(), brood.Nursling.hatched, brood.Nest.__init__
+def with_reports(made):
+    nest(made)
+    made.reports = os.pipe()
 def counted(one):
+    reports, report = one._nest.reports
+    os.write(report, b".")
     if one.number == 2:
+        for _ in range(3):
+            os.read(reports, 1)
         os.kill(parent, signal.SIGKILL)
     while os.getppid() == parent:
         time.sleep(0.01)
     hatched(one)
-brood.Nursling.hatched = counted
+brood.Nursling.hatched, brood.Nest.__init__ = counted, with_reports
 """
 
 

@@ -13,7 +13,7 @@ import apsw
 from inturn.errors import InturnError
 
 MAJOR = 1
-MIGRATIONS = ("0001.sql", "0002.sql", "0003.sql")
+MIGRATIONS = ("0001.sql", "0002.sql", "0003.sql", "0004.sql")
 CURRENT = MAJOR * 1000 + len(MIGRATIONS)
 
 # "intu": tells an inturn store from any other SQLite file.

@@ -18,7 +18,7 @@ else:
 
 _POOL = ("name", "slots", "declared", "devices", "per_device", "variable", "others")
 _APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
-_SINCE_1_3 = ("looks_per_second", "asked")
+_ADDED = ("looks_per_second", "asked")
 
 
 class Applied(NamedTuple):
@@ -55,7 +55,7 @@ class Pool(NamedTuple):
 
 def applied(store: Store) -> Applied | None:
     """What was last applied, or None."""
-    row = store.row(f"SELECT {', '.join(_APPLIED[1:] + _SINCE_1_3)} FROM configuration")
+    row = store.row(f"SELECT {', '.join(_APPLIED[1:] + _ADDED)} FROM configuration")
     if row is None:
         return None
     path, digest, *signature, defaults, applied_at, looks, asked = row
@@ -65,7 +65,7 @@ def applied(store: Store) -> Applied | None:
 def note_applied(store: Store, fresh: Applied) -> None:
     """Remember which file the capacities came from."""
     values = (1, fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at)
-    _put(store, "configuration", _APPLIED + _SINCE_1_3, (*values, fresh.looks_per_second, fresh.digest))
+    _put(store, "configuration", _APPLIED + _ADDED, (*values, fresh.looks_per_second, fresh.digest))
 
 
 def pools(store: Store) -> list[Pool]:

@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
+from inturn.core.layout import DATABASE
 from tests.e2e.conftest import start_worker
 from tests.e2e.harness import DEADLINE, Cli, until
 
@@ -182,3 +185,15 @@ def test_a_store_that_was_replaced_is_left_to_those_of_the_new_one(cli: Cli) -> 
     cli.run("wait", new).check()
     assert (cli.root / "done").read_text() == "new\n"
     cli.run("doctor").check()
+
+
+def test_a_worker_whose_store_cannot_be_read_any_more_ends_when_it_is_told_to(cli: Cli) -> None:
+    worker = start_worker(cli)
+    until(lambda: cli.run("workers", "--json").data, "the worker")
+    with closing(apsw.Connection(str(cli.store / DATABASE))) as connection:
+        connection.set_busy_timeout(60_000)
+        connection.execute("ALTER TABLE configuration RENAME COLUMN looks_per_second TO hidden")
+        until((cli.store / "errors.log").exists, "what it cannot read")
+        worker.terminate()
+        assert worker.wait(timeout=DEADLINE) in (0, 1)
+        connection.execute("ALTER TABLE configuration RENAME COLUMN hidden TO looks_per_second")

@@ -85,10 +85,12 @@ class Worker(Owner):
         """Whether there is nothing left to do: the orders are fulfilled, and nothing runs any more.
 
         That the queues were settled no longer holds when one of our own tasks has done something since: the
-        job whose gates it minds may have been waited for.
+        job whose gates it minds may have been waited for. A stop counts also where the store, which is to say
+        that no more is accepted here, cannot be read.
         """
         settled = self._settled_at != UNREAD and self._settled_at == self._tools.store.own_changes()
-        return (self._exhausted or settled) and not any(task.holds_slots for task in self.tasks)
+        is_over = self._exhausted or settled or self._stops_asked > 0
+        return is_over and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:
         """Record what has ended, fill the free places; returns when to look again without the poll (µs)."""

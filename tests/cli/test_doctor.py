@@ -50,7 +50,18 @@ def test_there_is_nothing_wrong_with_a_store_in_use(cli: Cli) -> None:
     assert {line.split("\t")[0] for line in plain} <= {OK, NOTE}
     assert all(len(line.split("\t")) == 4 for line in plain)
     assert {line.split("\t")[1] for line in plain} >= {
-        *("sqlite", "integrity", "counters", "admissions", "receipts", "owners", "jobs", "orphans", "files"),
+        *(
+            "sqlite",
+            "integrity",
+            "schema",
+            "counters",
+            "admissions",
+            "receipts",
+            "owners",
+            "jobs",
+            "orphans",
+            "files",
+        ),
         *("permissions", "file_system", "logout", "boot"),
     }
     (cli.root / "go").touch()
@@ -126,6 +137,18 @@ def test_an_active_job_without_slots_is_found_and_left_alone(orphans: Orphanage)
         f"problem: job {job} is running and holds no slots"
     ]
     orphans.go()
+
+
+def test_a_schema_that_was_made_by_other_migrations_than_ours_is_found(orphans: Orphanage) -> None:
+    orphans.cli.run("run", "--wait", "--", "true").check()
+    orphans.rewrite("DELETE FROM migrations WHERE number = 2")
+    orphans.rewrite("UPDATE migrations SET checksum = checksum - 1 WHERE number = 3")
+    # What a newer inturn has done as well is its own business.
+    orphans.rewrite("INSERT INTO migrations (number, checksum, applied_at) VALUES (99, 1, 1)")
+    assert examined(orphans.cli, code=1)["schema"] == [
+        "problem: migration 2 of the schema was never recorded",
+        "problem: migration 3 of the schema was another one than that of this inturn",
+    ]
 
 
 def test_a_job_that_went_on_without_its_dependency_is_found(orphans: Orphanage) -> None:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 REPAIR = "inturn doctor --repair"
 
+# Of the checks of the database those that a repair does not mend.
+_FIXES = {
+    "schema": "use the inturn that has made this store, or name another directory with --dir",
+    "receipts": "",
+}
+
 # So many jobs are named in one message.
 _NAMED = 10
 
@@ -70,6 +76,7 @@ def _database(store: Store) -> Iterator[Finding]:
     yield Finding(OK, "integrity", "the database is sound")
     with store.reading():
         checks = (
+            ("schema", admin.wrong_migrations(store), "the schema is that of this inturn, or a newer one"),
             ("counters", admin.wrong_counts(store), "the counters are right"),
             ("admissions", admin.wrong_admissions(store), "active jobs and slots in use agree"),
             ("receipts", admin.wrong_receipts(store), "no job has gone on without its dependencies"),
@@ -79,7 +86,7 @@ def _database(store: Store) -> Iterator[Finding]:
         if not faults:
             yield Finding(OK, check, fine)
         for fault in faults:
-            yield Finding(PROBLEM, check, fault, REPAIR if check != "receipts" else "")
+            yield Finding(PROBLEM, check, fault, _FIXES.get(check, REPAIR))
     if forgotten:
         told = f"what waits for {_named(forgotten)} will not be told that it has ended"
         yield Finding(PROBLEM, "dependents", told, REPAIR)

@@ -66,6 +66,23 @@ def integrity(store: Store) -> list[str]:
     ]
 
 
+def wrong_migrations(store: Store) -> list[str]:
+    """Migrations of this program that the store has not had, or not with these words."""
+    from binascii import crc32
+
+    from inturn.store.migrate import MIGRATIONS
+    from inturn.store.upgrade import script
+
+    had = dict(store.execute("SELECT number, checksum FROM migrations"))
+    faults = []
+    for number, name in enumerate(MIGRATIONS, start=1):
+        if number not in had:
+            faults.append(f"migration {number} of the schema was never recorded")
+        elif had[number] != crc32(script(name)):
+            faults.append(f"migration {number} of the schema was another one than that of this inturn")
+    return faults
+
+
 def wrong_counts(store: Store) -> list[str]:
     """Counters that are not what counting gives."""
     rows = store.execute(

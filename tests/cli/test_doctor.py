@@ -8,12 +8,14 @@ import signal
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 
 from inturn.core.health import NOTE, OK, PROBLEM
+from inturn.core.layout import DATABASE
 from inturn.host.logind import Logout
 from inturn.service.premises import at_logout
 from tests.e2e.conftest import start_worker
@@ -184,6 +186,24 @@ def test_damage_is_told_and_nothing_more_is_read(orphans: Orphanage) -> None:
     found = examined(cli, code=1)
     assert found["integrity"] == ["problem: row 1 of specs refers to a row of environments that is not there"]
     assert "counters" not in found
+
+
+@pytest.mark.parametrize("table", ["tallies", "jobs", "specs", "owners"])
+def test_a_page_that_was_overwritten_is_told(cli: Cli, table: str) -> None:
+    cli.run("run", "--wait", "--", "true").check()
+    until(lambda: not cli.processes(), "the end of the supervisor")
+    with closing(apsw.Connection(str(cli.store / DATABASE))) as connection:
+        connection.pragma("wal_checkpoint(TRUNCATE)")
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        ((page,),) = connection.execute(query, (table,)).fetchall()
+        ((size,),) = connection.execute("PRAGMA page_size").fetchall()
+    with open(cli.store / DATABASE, "r+b") as file:
+        file.seek((int(page) - 1) * size)
+        file.write(b"\xff" * size)
+    found = examined(cli, code=1)
+    assert found["integrity"]
+    assert "counters" not in found
+    shutil.rmtree(cli.store)  # nothing can be asked of it any more
 
 
 def test_a_live_job_that_nobody_answers_for_is_found(orphans: Orphanage) -> None:

@@ -22,8 +22,8 @@ def test_the_file_is_named_by_option_then_environment_then_xdg() -> None:
     assert config.locate(None, named) == ("/named.yml", "INTURN_CONFIG")
     assert config.locate(None, xdg) == ("/xdg/inturn/inturn.yml", "default")
     assert config.locate(None, home) == ("/home/me/.config/inturn/inturn.yml", "default")
-    assert config.default_path(named) == "/named.yml"
-    assert config.default_path(xdg) == "/xdg/inturn/inturn.yml"
+    assert config.locate(None, named)[0] == "/named.yml"
+    assert config.locate(None, xdg)[0] == "/xdg/inturn/inturn.yml"
 
 
 @pytest.mark.parametrize("value", ["", "relative", "./x", "~/x"])
@@ -33,7 +33,7 @@ def test_an_xdg_directory_that_is_not_absolute_is_ignored(value: str) -> None:
 
 
 def test_without_a_home_in_the_environment_the_file_is_still_absolute() -> None:
-    assert os.path.isabs(config.default_path({}))
+    assert os.path.isabs(config.locate(None, {})[0])
 
 
 def test_a_relative_name_is_taken_from_the_working_directory(

@@ -15,7 +15,6 @@ from inturn.core.duration import (
     DAY,
     MAX_DURATION,
     MAX_LIMIT,
-    MAX_SIZE,
     WEEK,
     clamp_to_now,
     format_duration,
@@ -26,7 +25,6 @@ from inturn.core.duration import (
     parse_integer,
     parse_limit,
     parse_signal,
-    parse_size,
     parse_time,
     quoted,
 )
@@ -309,38 +307,6 @@ def test_a_past_time_means_now() -> None:
     assert clamp_to_now(NOW - 1, NOW) == NOW
     assert clamp_to_now(NOW + 1, NOW) == NOW + 1
     assert clamp_to_now(parse_time("0001-01-01", NOW), NOW) == NOW
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("0", 0), ("65536", 65536), ("100B", 100), ("64KiB", 65536), ("2GiB", 2**31), ("8192TiB", MAX_SIZE)],
-)
-def test_a_size_is_read_in_bytes(text: str, size: int) -> None:
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "B",
-        "KiB",
-        "-1",
-        "+1",
-        "1.5GiB",
-        "64K",
-        "64KB",
-        "64kib",
-        "64 KiB",
-        "1e6",
-        "8193TiB",
-        "9" * 400,
-        "٣B",
-        "1ſ",
-    ],
-)
-def test_what_is_not_a_size_is_refused_and_quoted(text: str) -> None:
-    assert refusal(lambda: parse_size(text)).message.startswith(f"{quoted(text)} is not a size: ")
 
 
 def test_a_limit_is_a_positive_integer_or_unlimited() -> None:

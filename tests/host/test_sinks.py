@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,4 +183,6 @@ def test_a_pause_ends_when_the_reader_goes_away(pipe: Pipe) -> None:
 
 def test_a_pause_in_front_of_a_file_lasts_its_time(tmp_path: Path) -> None:
     with open(tmp_path / "file", "wb") as file:
+        before = time.monotonic_ns()
         sinks.pause(file.fileno(), 1000)
+        assert time.monotonic_ns() - before >= 1_000_000

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from inturn.core.admission import STORE, Capacity, Request, decide
 from inturn.core.held import Lane
-from inturn.core.job import IN_LINE, SILENT, Job
+from inturn.core.job import IN_LINE, NOT_IN_LINE, SILENT, Job
 from inturn.core.moment import HOUR, MINUTE, SECOND, Now, after
 from inturn.core.transitions import Event
+from inturn.owners.admit import prospect
 from inturn.store import admissions, due, held, owners
 from inturn.store.admissions import PATIENCE
 from inturn.store.db import Store
@@ -369,6 +370,17 @@ def test_who_shows_up_again_is_back_at_its_old_place(store: Store, offered: tupl
         assert reread(store, older) == older
         assert settle(store, younger, later(PATIENCE)) == "yields"
         assert settle(store, older, later(PATIENCE)) == "admitted"
+
+
+def test_one_that_was_cancelled_and_pruned_meanwhile_stands_nowhere(
+    store: Store, offered: tuple[Job, Job]
+) -> None:
+    older, _ = offered
+    gone = older._replace(id=99)
+    with store.writing():
+        admissions.show_up(store, gone)
+    assert admissions.place_of(store, gone.id) == NOT_IN_LINE
+    assert prospect(store, gone) is None
 
 
 def test_who_answers_in_time_begins_a_new_patience(store: Store, offered: tuple[Job, Job]) -> None:

@@ -51,11 +51,6 @@ class Config(NamedTuple):
     looks_per_second: int | None = None
 
 
-def default_path(environ: Mapping[str, str]) -> str:
-    """$INTURN_CONFIG, else inturn/inturn.yml in $XDG_CONFIG_HOME, else the same in ~/.config."""
-    return locate(None, environ)[0]
-
-
 def locate(explicit: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
     """The absolute path of the configuration file, which need not exist, and what names it.
 

@@ -19,14 +19,10 @@ WEEK = 7 * DAY
 MAX_DURATION = 36_525 * DAY
 """A hundred years, in microseconds: with any time of this century it stays below 2**53."""
 
-MAX_SIZE = 2**53
-"""8 PiB, in bytes."""
-
 MAX_LIMIT = 2**31 - 1
 """The largest finite limit. Small enough that sums of limits cannot overflow SQLite's integers."""
 
 _UNITS = {"w": WEEK, "d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": MILLISECOND}  # large to small
-_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _DIGITS = "0123456789"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -39,7 +35,6 @@ _TIME_HINT = (
     "Write epoch seconds or ISO 8601, like 2027-03-28, '2027-03-28 02:30', 2027-03-28T02:30:00+01:00 or "
     "2027-03-28T00:30:00Z; without an offset it is local time."
 )
-_SIZE_HINT = "Write bytes, or a whole number with KiB, MiB, GiB or TiB, like 65536, 64KiB or 2GiB."
 _LIMIT_HINT = "Write a whole number from 1, or unlimited."
 _CODES_HINT = "Write one code or a range, from 0 to 255, like 75 or 64-78."
 _SIGNAL_HINT = "Write a name or a number, like TERM, SIGTERM or 15."
@@ -117,21 +112,6 @@ def format_time_local(us: int) -> str:
 def format_time_utc(us: int) -> str:
     """Microseconds since the epoch as RFC 3339 in UTC, a fraction only if not 0: `2027-03-28T01:00:00Z`."""
     return _calendar_text(gmtime(us // SECOND)[:6], "T", us % SECOND) + "Z"
-
-
-def parse_size(text: str) -> int:
-    """The bytes that `text` stands for, from 0 to MAX_SIZE: `65536`, `100B`, `64KiB`, `2GiB`."""
-    number = text.rstrip(_LETTERS + _LETTERS.upper())
-    unit = text[len(number) :] or "B"
-    try:
-        if unit not in _SIZES:
-            raise ValueError("the units are B, KiB, MiB, GiB and TiB, in this spelling")
-        size = _whole(number) * _SIZES[unit]
-        if size > MAX_SIZE:
-            raise ValueError("the largest size is 8192TiB")
-    except ValueError as problem:
-        raise _invalid(text, "size", problem, _SIZE_HINT) from None
-    return size
 
 
 def parse_limit(text: str) -> int | None:

@@ -89,7 +89,7 @@ class Worker(Owner):
         that no more is accepted here, cannot be read.
         """
         settled = self._settled_at != UNREAD and self._settled_at == self._tools.store.own_changes()
-        is_over = self._exhausted or settled or self._stops_asked > 0
+        is_over = self._exhausted or settled or (self._failed and self._stops_asked > 0)
         return is_over and not any(task.holds_slots for task in self.tasks)
 
     def _seek(self) -> list[int]:

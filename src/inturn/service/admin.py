@@ -35,9 +35,11 @@ def examine(context: Context) -> list[Finding]:
     store = context.store
     if store is None:
         return [Finding(OK, "store", f"there is no store in {context.directory} yet")]
+    database = [Finding(OK, "sqlite", f"SQLite {admin.sqlite_version()}"), *_database(store)]
+    if any(one.severity == PROBLEM and one.check == "integrity" for one in database):
+        return database  # What is in it cannot be trusted, nor perhaps be read.
     return [
-        Finding(OK, "sqlite", f"SQLite {admin.sqlite_version()}"),
-        *_database(store),
+        *database,
         *_owners(context),
         *_jobs(context, store),
         *orphans.findings(store),

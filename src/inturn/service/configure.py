@@ -149,12 +149,21 @@ def _apply(
     context: Context, store: Store, read: Config, signature: tuple[int, int, int], strict: bool
 ) -> list[Change | Retuned]:
     now = context.now()
+    changes: list[Change] = []
+    kept: list[str] = []
     with faults.commit("configure", store.writing()):
-        changes = [
-            change
-            for change in plan(settings.pools(store), read)
-            if change.after is not None or _may_remove(context, store, change.name, strict)
-        ]
+        for change in plan(settings.pools(store), read):
+            objection = _objection(context, store, change)
+            if not objection:
+                changes.append(change)
+            elif strict:
+                raise InturnError(
+                    "conflict",
+                    objection,
+                    f"Let them end or cancel them first: inturn list --pool {change.name}",
+                )
+            else:
+                kept.append(objection)
         for change in changes:
             if change.after is None:
                 settings.remove_pool(store, change.name)
@@ -165,20 +174,19 @@ def _apply(
         fresh = Applied(read.path, read.digest, signature, defaults, now.wall, read.looks_per_second)
         settings.note_applied(store, fresh)
         admissions.wake_admissible(store, now)
+    # Only now: whoever does not read what we say must not hold up all who want to write.
+    for objection in kept:
+        context.notice(f"{objection}; it is kept as it was")
     return [*changes, *retuned]
 
 
-def _may_remove(context: Context, store: Store, name: str, strict: bool) -> bool:
-    live = settings.live_jobs_in(store, name) if name != STORE else 0
-    if not live:
-        return True
-    problem = f"{context.config_path} no longer declares pool {name!r}, but {live} live jobs name it"
-    if strict:
-        raise InturnError(
-            "conflict", problem, f"Let them end or cancel them first: inturn list --pool {name}"
-        )
-    context.notice(problem + "; it is kept as it was")
-    return False
+def _objection(context: Context, store: Store, change: Change) -> str:
+    """Why a change cannot be made, or an empty text: no pool is removed that live jobs name."""
+    if change.after is not None or change.name == STORE:
+        return ""
+    live = settings.live_jobs_in(store, change.name)
+    gone = f"{context.config_path} no longer declares pool {change.name!r}"
+    return f"{gone}, but {live} live jobs name it" if live else ""
 
 
 def require_if_named(context: Context) -> None:

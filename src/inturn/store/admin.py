@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 
 from inturn.core.job import ACTIVE
+from inturn.errors import InturnError
 from inturn.store.backup import back_up
 from inturn.store.transaction import translate
 
@@ -54,16 +55,16 @@ def sqlite_version() -> str:
 
 def integrity(store: Store) -> list[str]:
     """What SQLite finds wrong with the file, and references that lead nowhere. Reads all of it."""
+    faults: list[str] = []
     try:
-        told = [str(row[0]) for row in store.execute(f"PRAGMA integrity_check({AT_MOST})")]
-        dangling = list(zip(range(AT_MOST), store.execute("PRAGMA foreign_key_check"), strict=False))
-    except apsw.Error as error:
-        return [str(error)]
-    faults = [line for line in told if line != "ok"]
-    return faults + [
-        f"row {row} of {table} refers to a row of {parent} that is not there"
-        for _, (table, row, parent, _) in dangling
-    ]
+        rows = store.execute(f"PRAGMA integrity_check({AT_MOST})")
+        faults += [str(line) for (line,) in rows if line != "ok"]
+        dangling = zip(range(AT_MOST), store.execute("PRAGMA foreign_key_check"), strict=False)
+        for _, (table, row, parent, _) in dangling:
+            faults.append(f"row {row} of {table} refers to a row of {parent} that is not there")
+    except (apsw.Error, InturnError) as error:
+        faults.append(str(error))
+    return faults
 
 
 def wrong_migrations(store: Store) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inturn.core.admission import STORE, Capacity, Decision, Request, admissible, array_scope, decide
-from inturn.core.job import IN_LINE, SILENT
+from inturn.core.job import IN_LINE, NOT_IN_LINE, SILENT
 from inturn.core.moment import SECOND
 from inturn.store import due, held
 
@@ -164,8 +164,9 @@ def view(store: Store, mine: Request | None = None) -> tuple[Capacity, list[Requ
 
 
 def show_up(store: Store, job: Job) -> None:
-    """The owner of a request answers for it: it competes (again)."""
-    in_line, yielded = store.row("SELECT in_line, yielded_mono FROM jobs WHERE id = ?", (job.id,))
+    """The owner of a request answers for it: it competes (again), unless it is gone."""
+    row = store.row("SELECT in_line, yielded_mono FROM jobs WHERE id = ?", (job.id,))
+    in_line, yielded = row or (NOT_IN_LINE, None)
     if in_line == SILENT or (in_line == IN_LINE and yielded is not None):
         store.execute(
             "UPDATE jobs SET in_line = ?, yielded_mono = NULL, yielded_boot = NULL WHERE id = ?",
@@ -174,8 +175,9 @@ def show_up(store: Store, job: Job) -> None:
 
 
 def place_of(store: Store, job_id: int) -> int:
-    """Where a job stands: one of NOT_IN_LINE, IN_LINE and SILENT of `inturn.core.job`."""
-    return int(store.row("SELECT in_line FROM jobs WHERE id = ?", (job_id,))[0])
+    """Where a job stands: NOT_IN_LINE, IN_LINE or SILENT of `inturn.core.job`; in no line if it is gone."""
+    row = store.row("SELECT in_line FROM jobs WHERE id = ?", (job_id,))
+    return NOT_IN_LINE if row is None else int(row[0])
 
 
 def request_of(job: Job) -> Request:

@@ -122,9 +122,14 @@ def test_logs_are_of_a_stream_a_run_and_so_many_lines(store: inturn.Store) -> No
             job.logs(**wrong)
 
 
-def test_output_is_followed_across_retries_to_the_end(store: inturn.Store) -> None:
-    job = store.run(["sh", "-c", "echo $INTURN_RUN; exit $((INTURN_RUN < 3))"], retries=2)
-    assert list(job.follow()) == [b"1\n", b"2\n", b"3\n"]
+def test_output_is_followed_across_retries_to_the_end(store: inturn.Store, tmp_path: Path) -> None:
+    script = 'echo $INTURN_RUN; until [ -e "$0" ]; do sleep 0.02; done; exit $((INTURN_RUN < 3))'
+    go = tmp_path / "go"
+    job = store.run(["sh", "-c", script, str(go)], retries=2)
+    lines = job.follow()
+    assert next(lines) == b"1\n"
+    go.touch()
+    assert list(lines) == [b"2\n", b"3\n"]
 
 
 def test_who_stops_following_leaves_no_thread_behind(store: inturn.Store) -> None:

@@ -194,11 +194,12 @@ def test_a_page_that_was_overwritten_is_told(cli: Cli, table: str) -> None:
     until(lambda: not cli.processes(), "the end of the supervisor")
     with closing(apsw.Connection(str(cli.store / DATABASE))) as connection:
         connection.pragma("wal_checkpoint(TRUNCATE)")
-        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
-        ((page,),) = connection.execute(query, (table,)).fetchall()
-        ((size,),) = connection.execute("PRAGMA page_size").fetchall()
+        query = "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?"
+        ((page, size),) = connection.execute(query, (table,)).fetchall()
+    assert isinstance(page, int)
+    assert isinstance(size, int)
     with open(cli.store / DATABASE, "r+b") as file:
-        file.seek((int(page) - 1) * size)
+        file.seek((page - 1) * size)
         file.write(b"\xff" * size)
     found = examined(cli, code=1)
     assert found["integrity"]

@@ -12,14 +12,14 @@ from tests.e2e.harness import DEADLINE, Cli, Result
 
 
 def at_a_terminal(
-    cli: Cli, *words: str, rows: int = 50, columns: int = 200, env: Mapping[str, str | None] | None = None
+    cli: Cli, *words: str, columns: int = 200, env: Mapping[str, str | None] | None = None
 ) -> Result:
     """Run one command to its end with a terminal for all its streams; `out` is what was shown there.
 
     The terminal does not touch what is written: lines end with a newline alone.
     """
     ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     attributes = termios.tcgetattr(theirs)
     attributes[1] &= ~termios.OPOST
     termios.tcsetattr(theirs, termios.TCSANOW, attributes)

@@ -22,7 +22,6 @@ class Presence:
     def __init__(self, directory: str) -> None:
         self._token = os.urandom(8).hex()
         self._lock_path, self._fifo_path = paths.owner_files(directory, self._token)
-        self._is_signalled = False
 
     def __enter__(self) -> Presence:
         self._lock = locks.create(self._lock_path)
@@ -32,11 +31,10 @@ class Presence:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_signalled:
-            import signal
+        import signal
 
-            # A signal that comes late must not be written into a file that gets the number of the FIFO.
-            signal.set_wakeup_fd(-1)
+        # A signal that comes late must not be written into a file that gets the number of the FIFO.
+        signal.set_wakeup_fd(-1)
         for fd in (self.fifo, self._lock):
             os.close(fd)
         faults.point("presence.left")
@@ -53,7 +51,6 @@ class Presence:
         import signal
 
         # The signal's number arrives in the FIFO like a hint.
-        self._is_signalled = True
         signal.set_wakeup_fd(self.fifo, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: call())

@@ -35,11 +35,17 @@ def examine(context: Context) -> list[Finding]:
     store = context.store
     if store is None:
         return [Finding(OK, "store", f"there is no store in {context.directory} yet")]
-    database = [Finding(OK, "sqlite", f"SQLite {admin.sqlite_version()}"), *_database(store)]
-    if any(one.severity == PROBLEM and one.check == "integrity" for one in database):
-        return database  # What is in it cannot be trusted, nor perhaps be read.
+    sqlite = Finding(OK, "sqlite", f"SQLite {admin.sqlite_version()}")
+    damage = [
+        Finding(PROBLEM, "integrity", fault, "restore a backup of the directory")
+        for fault in admin.integrity(store)
+    ]
+    if damage:
+        return [sqlite, *damage]  # What is in it cannot be trusted, nor perhaps be read.
     return [
-        *database,
+        sqlite,
+        Finding(OK, "integrity", "the database is sound"),
+        *_database(store),
         *_owners(context),
         *_jobs(context, store),
         *orphans.findings(store),
@@ -70,12 +76,6 @@ def back_up(context: Context, path: str) -> str:
 
 
 def _database(store: Store) -> Iterator[Finding]:
-    broken = admin.integrity(store)
-    for fault in broken:
-        yield Finding(PROBLEM, "integrity", fault, "restore a backup of the directory")
-    if broken:
-        return  # What is in it cannot be trusted.
-    yield Finding(OK, "integrity", "the database is sound")
     with store.reading():
         checks = (
             ("schema", admin.wrong_migrations(store), "the schema is that of this inturn, or a newer one"),

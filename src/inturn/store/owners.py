@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inturn.core.moment import SECOND
+from inturn.store.rows import LOOKS_IN_FORCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ def hand_over(store: Store, job: Job, heir: int) -> bool:
 def crowd(store: Store) -> tuple[int, int | None]:
     """How many live owners there are, and how often a second they are to look together; None: as usual."""
     count, looks = store.row(
-        "SELECT count(*), (SELECT looks_per_second FROM configuration WHERE asked = digest)"
-        " FROM owners WHERE gone_at IS NULL"
+        f"SELECT count(*), (SELECT {LOOKS_IN_FORCE} FROM configuration) FROM owners WHERE gone_at IS NULL"
     )
     return count, looks
 

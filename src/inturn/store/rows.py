@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+# How often all who wait look at the store, from `configuration`: NULL unless its last file was asked for that.
+LOOKS_IN_FORCE = "iif(asked = digest, looks_per_second, NULL)"
+
 # In the order of the fields of Job, with its deadline and stopwatch spread out.
 JOB_COLUMNS = (
     *("id", "revision", "phase", "held_phase", "outcome", "reason", "stop_reason"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inturn.core.held import Lane
 from inturn.store import held
-from inturn.store.rows import marks
+from inturn.store.rows import LOOKS_IN_FORCE, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ else:
 
 
 _POOL = ("name", "slots", "declared", "devices", "per_device", "variable", "others")
-_APPLIED = ("id", "path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
-_ADDED = ("looks_per_second", "asked")
+_APPLIED = ("path", "digest", "mtime_ns", "size", "inode", "defaults", "applied_at")
 
 
 class Applied(NamedTuple):
@@ -55,17 +54,15 @@ class Pool(NamedTuple):
 
 def applied(store: Store) -> Applied | None:
     """What was last applied, or None."""
-    row = store.row(f"SELECT {', '.join(_APPLIED[1:] + _ADDED)} FROM configuration")
-    if row is None:
-        return None
-    path, digest, *signature, defaults, applied_at, looks, asked = row
-    return Applied(path, digest, tuple(signature), defaults, applied_at, looks if asked == digest else None)
+    row = store.row(f"SELECT {', '.join((*_APPLIED, LOOKS_IN_FORCE))} FROM configuration")
+    return None if row is None else Applied(row[0], row[1], row[2:5], *row[5:])
 
 
 def note_applied(store: Store, fresh: Applied) -> None:
     """Remember which file the capacities came from."""
-    values = (1, fresh.path, fresh.digest, *fresh.signature, fresh.defaults, fresh.applied_at)
-    _put(store, "configuration", _APPLIED + _ADDED, (*values, fresh.looks_per_second, fresh.digest))
+    columns = ("id", *_APPLIED, "looks_per_second", "asked")
+    values = (1, fresh.path, fresh.digest, *fresh.signature, *fresh[3:], fresh.digest)
+    _put(store, "configuration", columns, values)
 
 
 def pools(store: Store) -> list[Pool]:

@@ -32,6 +32,11 @@ class Foster:
         assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT) is not None
         os.waitpid(pid, 0)
 
+    def stop(self, pid: int) -> None:
+        """Stop a process that came to us, and wait until it is."""
+        os.kill(pid, signal.SIGSTOP)
+        assert os.waitid(os.P_PID, pid, os.WSTOPPED) is not None
+
     def await_zombie(self, pid: int) -> None:
         """Wait until a process that came to us has ended, and leave its end where it is."""
         assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT) is not None

@@ -263,12 +263,15 @@ def test_jobs_that_wait_get_new_supervisors_and_keep_all_that_they_had(orphans: 
     until(lambda: cli.show(repeated)["status"] == "backoff", "the failure")
     until(lambda: cli.show(waiting)["conditions"][0]["observed_at"], "a look")
     before = [_lasting(orphans, job) for job in held]
-    for job in held:
-        orphans.kill_owner(job)
-    # Whoever else is in line looks for the dead as well, and may have been first.
-    assert orphans.recover().items() <= dict.fromkeys(held, "relaunched").items()
-    until(lambda: all(cli.show(job)["owner"]["life"] == "alive" for job in held), "new supervisors")
+    # Who is in line looks for the dead as well: it is not to be first.
+    bystander = orphans.owner(later)
+    orphans.foster.stop(bystander)
+    orphans.kill_owners(held)
+    assert orphans.recover() == dict.fromkeys(held, "relaunched")
+    os.kill(bystander, signal.SIGCONT)
     assert [_lasting(orphans, job) for job in held] == before
+    for job in held:
+        assert cli.show(job)["owner"]["life"] == "alive"
     orphans.go()
     (cli.root / "there").touch()
     cli.run("wait", holder, in_line, later, waiting, "--quiet")
@@ -299,8 +302,7 @@ def test_a_new_supervisor_sees_a_run_to_its_end_though_others_that_came_with_it_
     child = cli.run("run", "--after-success", running, "--", "true").id
     behind = cli.run("run", "--", "true").id
     family = (running, child, behind)
-    for job in family:
-        orphans.kill_owner(job)
+    orphans.kill_owners(family)
     cli.run("recover").check()
     (cli.root / "go").touch()
     cli.run("wait", *family).check()
@@ -416,8 +418,7 @@ def test_of_two_who_recover_at_once_one_takes_each_job(orphans: Orphanage) -> No
     jobs = [orphans.begin("run")] + [
         cli.run("run", "--wait-file", "there", "--", "true").id for _ in range(5)
     ]
-    for job in jobs:
-        orphans.kill_owner(job)
+    orphans.kill_owners(jobs)
     both = [cli.popen("recover") for _ in range(2)]
     told = [process.communicate(timeout=60)[0].decode().splitlines() for process in both]
     assert [process.returncode for process in both] == [0, 0]

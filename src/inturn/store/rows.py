@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# How often all who wait look at the store, from `configuration`: NULL unless its last file was asked for that.
+# How often all who wait look at the store, from `configuration`; NULL if its last file was not asked for it.
 LOOKS_IN_FORCE = "iif(asked = digest, looks_per_second, NULL)"
 
 # In the order of the fields of Job, with its deadline and stopwatch spread out.
